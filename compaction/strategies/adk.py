@@ -68,12 +68,12 @@ def adk_compaction(
         session.slide(compaction_interval, overlap_size)
     elif forced or history.count(history.messages) >= (token_threshold or history.budget):
         session.keep_last(event_retention_size)
-    return session.left() if session.is_changed else history.messages
+    return session.assemble() if session.is_changed else history.messages
 
 
 @dataclass(frozen=True)
 class _Range:
-    """A summary, and the events from ``start`` to ``end`` that it stands for."""
+    """A summary of the events from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -93,17 +93,18 @@ class _Session:
 
     def __post_init__(self) -> None:
         own = {message.seq for message in system_prompt(self.history.session)}
-        self.apart = [message for message in self.history.messages if message.seq in own]
-        self.here: dict[int | None, Message] = {m.seq: m for m in self.history.messages if m.seq is not None}
-        said = [self.here.get(m.seq, m) for m in self.history.session if m.seq not in own]
-        summarised = {seq for message in self.history.messages for seq in message.covers}
-        self.events = _events(said, summarised)
+        self.apart = [m for m in self.history.messages if m.seq is not None and m.seq in own]
+        here = {message.seq: message for message in self.history.messages if message.seq is not None}
+        said = [here.get(m.seq, m) if m.seq is not None else m for m in self.history.session if m.seq not in own]
+        known = {id(message) for message in said}
+        made = [m for m in self.history.messages if m.seq is None and m.covers and id(m) not in known]
+        self.here = {id(message) for message in self.history.messages}
+        self.events = _events(said, {seq for message in made for seq in message.covers})
         self.invocations = _invocations(self.events)
-        where = {message.seq: number for number, event in enumerate(self.events) for message in event}
-        for message in self.history.messages:
-            if message.seq is None and message.covers:
-                ends = [where[seq] for seq in (message.covers[0], message.covers[-1]) if seq in where]
-                self.ranges += [_Range(min(ends), max(ends), message)] if ends else []
+        where = {seq: number for number, event in enumerate(self.events) for seq in stands_for(event)}
+        for message in made:
+            ends = [where[seq] for seq in (message.covers[0], message.covers[-1]) if seq in where]
+            self.ranges += [_Range(min(ends), max(ends), message)] if ends else []
         self.ranges = _surviving(self.ranges)
         self.covered = {number for found in self.ranges for number in found.events}
 
@@ -115,7 +116,7 @@ class _Session:
         if len(events) <= retention:
             return
         end = start + (_safe_split(events, retention) if retention else len(events))
-        end = self._closed_end(start, end, _answered(self.events), self.invocations[-1])
+        end = self._self_contained_end(start, end, _answer_ids(self.events), self.invocations[-1])
         if start < end:
             self._summarize(start, end, latest)
 
@@ -129,17 +130,17 @@ class _Session:
         answered: set[str] = set()
         new: list[int] = []
         for number, (start, end) in enumerate(pairwise(starts)):
-            answered |= _answered(self.events[start:end])
+            answered |= _answer_ids(self.events[start:end])
             new += [number] if end - 1 > done else []
             if len(new) < interval:
                 continue
             begin = starts[max(0, new[0] - overlap)]
-            closed = self._closed_end(begin, end, answered, self.invocations[end - 1])
+            closed = self._self_contained_end(begin, end, answered, self.invocations[end - 1])
             if begin < closed and self._summarize(begin, closed, ()):
                 done = closed - 1
                 new = [invocation for invocation in new if starts[invocation + 1] - 1 > done]
 
-    def left(self) -> list[Message]:
+    def assemble(self) -> list[Message]:
         """The context: events that no summary stands for, and each summary where its range ends."""
         ends = {found.end: found.message for found in self.ranges}
         left = list(self.apart)
@@ -147,12 +148,12 @@ class _Session:
             if number in ends:
                 left.append(ends[number])
             elif number not in self.covered:
-                left += [message for message in event if message.seq in self.here]
+                left += [message for message in event if id(message) in self.here]
         return left
 
-    def _closed_end(self, start: int, end: int, answered: set[str], newest: int) -> int:
+    def _self_contained_end(self, start: int, end: int, answered: set[str], newest: int) -> int:
         """The end of the longest run of events from ``start`` whose calls are all answered in it, or never will be."""
-        closed = _closed(self.events, start, end, frozenset())
+        closed = _balanced_end(self.events, start, end, frozenset())
         if closed == end or (closed > start and self.invocations[closed - 1] != self.invocations[closed]):
             return closed
         dead = frozenset(
@@ -161,7 +162,7 @@ class _Session:
             if self.invocations[number] != newest
             for id in _call_ids(self.events[number]) - answered
         )
-        return max(closed, _closed(self.events, start, end, dead)) if dead else closed
+        return max(closed, _balanced_end(self.events, start, end, dead)) if dead else closed
 
     def _summarize(self, start: int, end: int, seed: Sequence[_Range]) -> bool:
         """Add the summary of events, and of the summary before them; False where it could not save anything."""
@@ -184,10 +185,10 @@ class _Session:
 
     def _request(self, span: Sequence[Message]) -> SummaryRequest:
         prompt = instructions("adk_compaction", (), self.summary_tokens, events=render_events(span))
-        shown = tuple(self._shown(message) for message in span)
+        shown = tuple(self._shorten(message) for message in span)
         return SummaryRequest((Message("user", prompt),), shown, (), max_tokens=self.summary_tokens)
 
-    def _shown(self, message: Message) -> Message:
+    def _shorten(self, message: Message) -> Message:
         if message.role != "tool" or len(message.text) <= TOOL_CHARS:
             return message
         return make_once(self.history.counter, with_text, message, cut_head(message.text, TOOL_CHARS, CUT_MARK))
@@ -231,7 +232,7 @@ def _invocations(events: Sequence[Event]) -> list[int]:
 
 
 def _surviving(ranges: Sequence[_Range]) -> list[_Range]:
-    """The ranges that are within no other, in the order in which they were made; of equal ones the latest."""
+    """Leave out ranges within another, and of equal ones all but the latest; the order stays."""
     kept: set[int] = set()
     furthest = -1
     for number, found in sorted(enumerate(ranges), key=lambda item: (item[1].start, -item[1].end, -item[0])):
@@ -245,15 +246,15 @@ def _call_ids(event: Event) -> set[str]:
     return {call.id for message in event for call in message.tool_calls if call.id}
 
 
-def _answered(events: Iterable[Event]) -> set[str]:
+def _answer_ids(events: Iterable[Event]) -> set[str]:
     return {m.tool_call_id for event in events for m in event if m.role == "tool" and m.tool_call_id}
 
 
-def _closed(events: Sequence[Event], start: int, end: int, dead: frozenset[str]) -> int:
+def _balanced_end(events: Sequence[Event], start: int, end: int, dead: frozenset[str]) -> int:
     """The end of the longest run of events from ``start`` after which no call is open."""
     closed, open_ids = start, set[str]()
     for number in range(start, end):
-        open_ids -= _answered(events[number : number + 1])
+        open_ids -= _answer_ids(events[number : number + 1])
         open_ids |= _call_ids(events[number]) - dead
         closed = closed if open_ids else number + 1
     return closed
@@ -263,7 +264,7 @@ def _safe_split(events: Sequence[Event], retention: int) -> int:
     """Count the events to summarise, so that no result that stays loses its call."""
     unmatched: set[str] = set()
     for number in range(len(events) - 1, -1, -1):
-        unmatched |= _answered(events[number : number + 1])
+        unmatched |= _answer_ids(events[number : number + 1])
         unmatched -= _call_ids(events[number])
         if not unmatched and number <= len(events) - retention:
             return number
@@ -271,7 +272,7 @@ def _safe_split(events: Sequence[Event], retention: int) -> int:
 
 
 def _chars(event: Event) -> int:
-    """Characters of an event's content as JSON, by which the original measures."""
+    """Characters of an event's content as JSON: the measure of the original."""
     parts: list[dict[str, Any]] = []
     for message in event:
         if message.role == "tool":

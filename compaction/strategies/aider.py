@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from compaction.markers import wrapper
 from compaction.model import SummaryRequest
@@ -36,7 +37,7 @@ RESERVE = 512
     peer_version="0.86.2",
     by_default=False,
     markers=wrapper(PREFIX.rstrip()),
-    bites={"max_tokens": 60, "input_tokens": 10_000},
+    bites={"max_tokens": 60},
 )
 def aider_chat_summary(
     history: History,
@@ -48,16 +49,16 @@ def aider_chat_summary(
     """A summary in the user's words, and the newest messages within half of ``max_tokens``.
 
     Without a figure these are a sixteenth of the budget, at least 1024 and at most 8192; up to there nothing is done.
-    What is summarised ends with an assistant message; of it the summariser is shown no more than ``input_tokens`` (the
-    budget) less 512, from the start on, and the rest is lost. Where the summary and the rest are still too much they
-    are summarised again, three times at most and then as a whole, as are four messages or fewer. Where the last
-    message is not the assistant's an ``Ok.`` follows. Neither reasoning nor later system messages are shown; where
-    nothing is left to show nothing is done.
+    What is summarised ends with an assistant message. With ``input_tokens``, the window of the original's summariser,
+    it is shown no more than these less 512, from the start on, and the rest is lost. Where the summary and the rest
+    are still too much they are summarised again, three times at most and then as a whole, as are four messages or
+    fewer. Where the last message is not the assistant's an ``Ok.`` follows. Neither reasoning nor later system
+    messages are shown; where nothing is left to show nothing is done.
     """
     apart = system_prompt(history.messages)
     most = max_tokens or min(max(history.budget // 16, LEAST_TOKENS), MOST_TOKENS)
     messages = spoken_messages(history.messages[len(apart) :])
-    room = max(0, (input_tokens or history.budget) - RESERVE)
+    room = None if input_tokens is None else max(0, input_tokens - RESERVE)
     left = _Summary(history, most, room, summary_tokens).shorten(messages, 0)
     if left is messages or left is None:
         return history.messages
@@ -88,11 +89,11 @@ def _is_assistants(spoken: Spoken) -> bool:
 def write_messages(messages: Sequence[Spoken]) -> str:
     """The messages of user and assistant as the summariser is shown them, each under its role."""
     return "".join(
-        f"# {role}\n{text}" + "\n" * (not text.endswith("\n")) for role, text in map(_written, messages) if role
+        f"# {role}\n{text}" + "\n" * (not text.endswith("\n")) for role, text in map(_role_and_text, messages) if role
     )
 
 
-def _written(spoken: Spoken) -> tuple[str, str]:
+def _role_and_text(spoken: Spoken) -> tuple[str, str]:
     """The role and the text of a message; no role where it is not shown."""
     role = {"user": "USER", "system": ""}.get(spoken[0].role, "ASSISTANT")
     parts = [part for m in spoken for part in (m.text, *(f"{c.name} {c.arguments}" for c in m.tool_calls)) if part]
@@ -103,7 +104,7 @@ def _written(spoken: Spoken) -> tuple[str, str]:
 class _Summary:
     history: History
     max_tokens: int
-    room: int
+    room: int | None
     summary_tokens: int
 
     def shorten(self, messages: list[Spoken], depth: int) -> list[Spoken] | None:
@@ -115,10 +116,8 @@ class _Summary:
         if split <= MIN_SPLIT:
             whole = self._summarize(messages)
             return None if whole is None else [whole]
-        shown, tokens = 0, 0
-        while shown < split and (tokens := tokens + sizes[shown]) <= self.room:
-            shown += 1
-        summary = self._summarize(messages[:shown])
+        fits = (self.room is None or tokens <= self.room for tokens in accumulate(sizes[:split]))
+        summary = self._summarize(messages[: sum(fits)])
         if summary is None:
             return None
         left = [summary, *messages[split:]]
@@ -127,7 +126,7 @@ class _Summary:
         return self.shorten(left, depth + 1)
 
     def _split(self, messages: Sequence[Spoken], sizes: Sequence[int]) -> int:
-        """Where the newest messages within half of the tokens begin, moved back to behind an assistant message."""
+        """Position of the newest messages within half of the tokens, moved back to behind an assistant message."""
         split, tokens = len(messages), 0
         while split > 0 and (tokens := tokens + sizes[split - 1]) < self.max_tokens // 2:
             split -= 1
@@ -136,7 +135,9 @@ class _Summary:
         return split
 
     def _summarize(self, messages: Sequence[Spoken]) -> Spoken | None:
-        span = tuple(without_reasoning(self.history, m) for spoken in messages if _written(spoken)[0] for m in spoken)
+        span = tuple(
+            without_reasoning(self.history, m) for spoken in messages if _role_and_text(spoken)[0] for m in spoken
+        )
         if not span:
             return None
         asked = (

@@ -141,7 +141,7 @@ def _with_files(history: History, messages: Sequence[Message], limit: int) -> li
 
 
 def _pointer(message: Message) -> str:
-    """What stands in the place of a large result."""
+    """The text in the place of a large result."""
     id = message.tool_call_id or "unknown"
     name = id.replace(".", "_").replace("/", "_").replace("\\", "_")
     if len(name.encode()) > MAX_FILE_BYTES:
@@ -157,11 +157,11 @@ def _preview(text: str) -> str:
     is_clipped = any(len(line) > LINE_CHARS for _, part in parts for line in part)
     notes = [note for note, holds in ((OMITTED_NOTE, n_omitted > 0), (CLIPPED_NOTE, is_clipped)) if holds]
     title = (HEAD_AND_TAIL if n_omitted > 0 else PREVIEW) + (f" ({'; '.join(notes)})" if notes else "")
-    samples = [_numbered(part, start) for start, part in parts]
+    samples = [_number_lines(part, start) for start, part in parts]
     return f"{title}:\n\n" + f"\n{OMITTED.format(n=n_omitted)}\n".join(samples)
 
 
-def _numbered(lines: Sequence[str], start: int) -> str:
+def _number_lines(lines: Sequence[str], start: int) -> str:
     width = len(str(start + len(lines) - 1))
     return "\n".join(f"{number:>{width}}  {line[:LINE_CHARS]}" for number, line in enumerate(lines, start))
 

@@ -71,7 +71,7 @@ def semantic_kernel_summary(
     cut = _cut(messages, target_count, threshold_count, first)
     if cut is None:
         return messages
-    shown = _shown(messages, 0 if use_single_summary else first, cut, include_function_content)
+    shown = _select_shown(messages, 0 if use_single_summary else first, cut, include_function_content)
     if not shown:
         return messages
     request = summary_request(history, "af_py_summarization", shown, sections=(), max_tokens=summary_tokens)
@@ -94,7 +94,7 @@ def _system_position(messages: Sequence[Message]) -> int | None:
 
 
 def _with_system(messages: Sequence[Message], left: Sequence[Message]) -> Sequence[Message]:
-    """What is left, with the first system message of all in front unless it is there."""
+    """Add the first system message of all in front, unless it is there."""
     position = _system_position(messages)
     if position is None or any(message is messages[position] for message in left):
         return left
@@ -121,8 +121,8 @@ def _cut(messages: Sequence[Message], target: int, threshold: int, offset: int) 
     return next(users, cut)
 
 
-def _shown(messages: Sequence[Message], start: int, end: int, functions: bool) -> list[Message]:
-    """What the summariser is shown; the last result of a call stands right behind it."""
+def _select_shown(messages: Sequence[Message], start: int, end: int, functions: bool) -> list[Message]:
+    """Select what the summariser is shown; the last result of a call stands right behind it."""
     if not functions:
         return [m for m in messages[start:end] if m.role != "system" and not _is_call_or_result(m)]
     others = _other_halves(messages)

@@ -100,7 +100,7 @@ def _split(history: History) -> tuple[list[Message], list[list[Message]]]:
 
 
 def _summary_cut(turns: Sequence[Sequence[Message]], start: int) -> int | None:
-    """Find the first turn from ``start`` on with which what stays may begin; the end is one if it is the start."""
+    """Find the first turn from ``start`` on that may follow a summary; the end is one if it is the start."""
     for position in range(start, len(turns)):
         turn, behind = turns[position], turns[position + 1 : position + 2]
         if turn[0].role != "tool" and not (turn[0].tool_calls and behind and behind[0][0].role != "tool"):

@@ -80,6 +80,8 @@ BREAKS_PAIRS = {
     "deepagents",
     "adk_compaction",
     "aider_chat_summary",
+    "pydantic_ai_history",
+    "pydantic_ai_summary",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
@@ -92,6 +94,7 @@ REWRITES = {
     "semantic_kernel_summary",
     "deepagents",
     "aider_chat_summary",
+    "pydantic_ai_summary",
 }
 """Write their whole summary anew each time."""
 TAKES_MORE = {

@@ -40,6 +40,9 @@ def _shown(run: dict[str, Any], request: SummaryRequest, messages: tuple[Message
     text = request.prompt[-1].text
     if "<events>\n" in text:
         return text_row(text.split("<events>\n", 1)[1].rsplit("\n</events>", 1)[0])
+    if run.get("shows") == "transcript":
+        transcript = text.split("<messages>\n", 1)[1].rpartition("\n</messages>")[0]
+        return [text_row(transcript), request.previous or None]
     return text_row(text) if run.get("shows") == "text" else packed(rows(request.span, messages))
 
 

@@ -20,6 +20,7 @@ VERSIONS = {
     "deepagents": {"deepagents": "0.7.32", "langchain": "1.5.2", "langchain-core": "1.8.3"},
     "adk": {"google-adk": "2.13.0"},
     "aider": {"aider-chat": "0.86.2"},
+    "pydantic_ai": {"pydantic-ai-harness": "0.62.0", "pydantic-ai-slim": "2.62.0"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -28,6 +29,7 @@ METHODS = {
     "deepagents": {"deepagents"},
     "adk": {"adk_compaction"},
     "aider": {"aider_chat_summary"},
+    "pydantic_ai": {"pydantic_ai_history", "pydantic_ai_summary"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}
