@@ -101,7 +101,7 @@ def langchain_summary(
         shown = newest_from_user(history, shown, trim_tokens, keep_system=True)
     covers: tuple[int, ...] = ()
     if shown:
-        text = summary_or_empty(history, _request(shown, summary_tokens), mode)
+        text = summary_or_empty(history, summary_request(shown, summary_tokens), mode)
         covers = stands_for(shown) if text else ()
     elif mode == "valid":
         raise SummaryError(f"no user message among the last {trim_tokens} tokens: there is nothing to summarise")
@@ -163,7 +163,8 @@ def render_messages(messages: Sequence[Message]) -> str:
     return "\n".join(map(_xml, messages))
 
 
-def _request(shown: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
+def summary_request(shown: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
+    """The request for a summary of these messages, in four sections."""
     prompt = instructions("langchain_summary", SECTIONS, max_tokens, messages=render_messages(shown))
     return SummaryRequest((Message("user", prompt),), shown, SECTIONS, max_tokens=max_tokens)
 
@@ -184,7 +185,7 @@ def _cut(messages: Sequence[Message], keep: int, mode: str) -> int:
     """Count the messages to summarise; 0 if there are no more than ``keep``."""
     if len(messages) <= keep:
         return 0
-    cut = _before_owner(messages, len(messages) - keep)
+    cut = safe_cut(messages, len(messages) - keep)
     if mode == "valid":
         asked = declarations(messages)
         position = len(messages) - 1
@@ -195,7 +196,7 @@ def _cut(messages: Sequence[Message], keep: int, mode: str) -> int:
     return cut
 
 
-def _before_owner(messages: Sequence[Message], cut: int) -> int:
+def safe_cut(messages: Sequence[Message], cut: int) -> int:
     """The cut, moved back to the nearest message that called for one of the results that follow it.
 
     Where no message did, it moves on past them.

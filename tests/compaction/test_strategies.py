@@ -73,17 +73,36 @@ BREAKS_PAIRS = {
     "claude_code_style_regen",
     "letta_sliding",
     "strands_sliding",
+    "strands_summarizing",
     "autogen_head_tail",
+    "semantic_kernel_truncation",
+    "semantic_kernel_summary",
+    "deepagents",
+    "adk_compaction",
+    "aider_chat_summary",
+    "pydantic_ai_history",
+    "pydantic_ai_summary",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
-REWRITES = {"anthropic_sdk_regen", "freeform_summary", "codex_local", "langchain_summary", "claude_code_style_regen"}
+REWRITES = {
+    "anthropic_sdk_regen",
+    "freeform_summary",
+    "codex_local",
+    "langchain_summary",
+    "claude_code_style_regen",
+    "semantic_kernel_summary",
+    "deepagents",
+    "aider_chat_summary",
+    "pydantic_ai_summary",
+}
 """Write their whole summary anew each time."""
 TAKES_MORE = {
     ("langmem_running", "faithful"),
     ("langmem_running", "valid"),
     ("inspect_trim", "valid"),
     ("letta_sliding", "valid"),
+    ("strands_summarizing", "valid"),
     ("gemini_snapshot", "valid"),
     ("opencode_summary", "faithful"),
     ("openhands_sdk", "faithful"),
@@ -99,7 +118,7 @@ FORGETS = {
 }
 """Follow originals that lose what an earlier summary covered."""
 
-COMPOSED = {"af_net_pipeline", "af_py_token_budget", "complexity_trap_hybrid"}
+COMPOSED = {"af_net_pipeline", "af_py_token_budget", "complexity_trap_hybrid", "deepagents"}
 """Have steps without a model, which may be all that it takes, and which may drop a summary."""
 
 

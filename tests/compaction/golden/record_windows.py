@@ -13,6 +13,7 @@ import json
 import logging
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +22,7 @@ from typing import Any
 from compaction.strategies.shared.parts import system_prompt
 from compaction.transcript import Message
 from tests.compaction.golden.rows import in_two, rows
-from tests.compaction.histories import build, random_words
+from tests.compaction.histories import build, packed, random_words
 
 warnings.filterwarnings("ignore")
 logging.disable(logging.CRITICAL)
@@ -35,7 +36,11 @@ from autogen_core.models import (  # noqa: E402
     SystemMessage,
     UserMessage,
 )
-from strands.agent.conversation_manager import SlidingWindowConversationManager  # noqa: E402
+from strands.agent.conversation_manager import (  # noqa: E402
+    SlidingWindowConversationManager,
+    SummarizingConversationManager,
+)
+from strands.types.exceptions import ContextWindowOverflowException  # noqa: E402
 
 CASES = 32
 
@@ -69,7 +74,48 @@ def strands(messages: Sequence[Message], **params: Any) -> list[dict[str, Any]]:
         start = max(cut, start)
         SlidingWindowConversationManager(**params).apply_management(agent)
         left = [messages[seq] for message in agent.messages for seq in message["seqs"]]
-        found.append({"left": rows([*messages[: min(system, cut)], *left], messages)})
+        found.append({"left": packed(rows([*messages[: min(system, cut)], *left], messages)), "shown": []})
+    return found
+
+
+class Model:
+    """Remembers what it was asked to sum up, and answers with a number."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[dict[str, Any]]] = []
+
+    async def stream(self, messages: Any, *_: Any, **__: Any) -> Any:
+        self.asked.append(messages[:-1])
+        yield {"messageStart": {"role": "assistant"}}
+        yield {"contentBlockDelta": {"delta": {"text": f"S{len(self.asked)}"}}}
+        yield {"contentBlockStop": {}}
+        yield {"messageStop": {"stopReason": "end_turn"}}
+
+
+def strands_summary(messages: Sequence[Message], **params: Any) -> list[dict[str, Any]]:
+    """Its messages are as in ``strands``; a summary has no ``seqs``."""
+
+    def ours(found: Sequence[dict[str, Any]]) -> list[Message]:
+        made = [Message("user", "".join(block.get("text", "") for block in m["content"])) for m in found]
+        return [
+            left
+            for m, new in zip(found, made, strict=True)
+            for left in ([messages[seq] for seq in m["seqs"]] if "seqs" in m else [new])
+        ]
+
+    system = len(system_prompt(messages))
+    model = Model()
+    manager = SummarizingConversationManager(**params)
+    agent = SimpleNamespace(messages=[], aux_model=model)
+    found, start = [], system
+    for cut in in_two(messages):
+        agent.messages = to_strands(messages[start:cut], agent.messages)
+        start, asked = max(cut, start), len(model.asked)
+        with suppress(ContextWindowOverflowException):
+            manager.reduce_context(agent, e=ContextWindowOverflowException())
+        shown = [packed(rows(ours(some), messages)) for some in model.asked[asked:]]
+        left = [*messages[: min(system, cut)], *ours(agent.messages)]
+        found.append({"left": packed(rows(left, messages)), "shown": shown})
     return found
 
 
@@ -104,7 +150,7 @@ async def autogen(messages: Sequence[Message], **params: Any) -> list[dict[str, 
         for message in await context.get_messages():
             seqs = message.__dict__.get("seqs")
             left += [Message("user", message.content)] if seqs is None else [messages[seq] for seq in seqs]
-        found.append({"left": rows([*messages[: min(system, cut)], *left], messages)})
+        found.append({"left": packed(rows([*messages[: min(system, cut)], *left], messages)), "shown": []})
     return found
 
 
@@ -115,6 +161,10 @@ async def case(seed: int) -> dict[str, Any]:
     for size, pinned in ((0, 0), (3, 0), (6, 0), (12, 2), (40, 0)):
         params = {"window_size": size, "pin_first": pinned}
         runs.append({"strategy": "strands_sliding", "params": params, "rounds": strands(messages, **params)})
+    for ratio, recent, pinned in ((0.3, 10, 0), (0.5, 3, 0), (0.8, 0, 0), (0.1, 1, 0), (0.5, 2, 2), (0.3, 25, 0)):
+        params = {"summary_ratio": ratio, "preserve_recent_messages": recent, "pin_first": pinned}
+        summaries = strands_summary(messages, **params)
+        runs.append({"strategy": "strands_summarizing", "params": params, "rounds": summaries})
     for head, tail in ((1, 1), (2, 8), (3, 2), (4, 5)):
         params = {"head_size": head, "tail_size": tail}
         runs.append({"strategy": "autogen_head_tail", "params": params, "rounds": await autogen(messages, **params)})

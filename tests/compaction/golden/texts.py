@@ -1,14 +1,15 @@
-"""Texts of kinds that some peers tell apart: source files, JSON, diffs."""
+"""Texts and tools of kinds that some peers tell apart: source files, JSON, diffs; tools that read and write files."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 from compaction.testing import CharacterCounter
 from compaction.tokens import counted
-from compaction.transcript import Message
+from compaction.transcript import Message, ToolCall
 
 FILES = (
     "# setup.py\nimport a\nimport b\nfrom c import d",
@@ -31,4 +32,27 @@ def with_files(messages: Sequence[Message], seed: int) -> tuple[Message, ...]:
             changed.append(counted(replace(message, text=source.choice(FILES), tokens=None), CharacterCounter()))
         else:
             changed.append(message)
+    return tuple(changed)
+
+
+TOOLS = ("write_file", "edit_file", "read_file", "run")
+
+
+def with_file_tools(messages: Sequence[Message], seed: int) -> tuple[Message, ...]:
+    """The history with calls that write and read files, some with a long argument, and some results of long lines."""
+    source = random.Random(seed)
+    tools: dict[str, str] = {}
+    changed = []
+    for message in messages:
+        calls = []
+        for call in message.tool_calls:
+            content = f"x = {message.seq}\n" * source.choice((1, 5, 50))
+            calls.append(ToolCall(call.id, source.choice(TOOLS), json.dumps({"path": "a.py", "content": content})))
+            tools[call.id] = calls[-1].name
+        text = message.text
+        if message.role == "tool" and source.random() < 0.3:
+            text = "word " * source.choice((100, 300)) + text
+        name = tools.get(message.tool_call_id or "", message.tool_name)
+        made = replace(message, text=text, tool_calls=tuple(calls), tool_name=name, tokens=None)
+        changed.append(counted(made, CharacterCounter()))
     return tuple(changed)
