@@ -1,4 +1,4 @@
-"""The end of a command that fails: one sentence on stderr, and an exit code."""
+"""The end of a command that fails: one sentence on stderr, under ``--json`` a document on stdout, and an exit code."""
 
 from __future__ import annotations
 
@@ -9,35 +9,43 @@ import traceback
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import typer
 
 from compaction import CallsStoppedError
+from flows.cli.shared.options import echo_json
 from flows.support.errors import BROKEN, STOPPED, EvalError
 
 _STOPPED = "stopped; what was finished is kept, so the same command goes on from there"
 
 
 @contextmanager
-def exit_codes(*, verbose: bool) -> Iterator[None]:
-    """Turn an error raised inside into one sentence and ``typer.Exit``; ``verbose`` also prints the traceback."""
+def exit_codes(*, verbose: bool, as_json: bool = False) -> Iterator[None]:
+    """Turn an error raised inside into one sentence and ``typer.Exit``.
+
+    Args:
+        verbose: Print the traceback too.
+        as_json: Call ``say_error`` too.
+    """
+    end = partial(_end, as_json=as_json)
     try:
         yield
     except CallsStoppedError as stop:
-        _end(f"stopped: {stop}", STOPPED)
+        end(f"stopped: {stop}", STOPPED)
     except EvalError as problem:
-        _end(f"error: {problem}", problem.exit_code)
+        end(f"error: {problem}", problem.exit_code)
     except BrokenPipeError:  # the reader of our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN) from None
     except (typer.Exit, typer.Abort):
         raise
     except KeyboardInterrupt:
-        _end(_STOPPED, 128 + signal.SIGINT)
+        end(_STOPPED, 128 + signal.SIGINT)
     except BrokenProcessPool:
-        _end(
+        end(
             "error: a worker process was ended from outside, most likely for lack of memory; what was finished is "
             "kept, so run the same command again, with --concurrency 1 if memory is short",
             BROKEN,
@@ -45,16 +53,23 @@ def exit_codes(*, verbose: bool) -> Iterator[None]:
     except Exception as error:
         if verbose:
             traceback.print_exc()
-        _end(f"error: {_describe(error)}", BROKEN)
+        end(f"error: {_describe(error)}", BROKEN)
     except BaseException as error:
         if type(error).__name__ != "TerminationSignal":  # Prefect's, for SIGTERM
             raise
-        _end(_STOPPED, 128 + signal.SIGTERM)
+        end(_STOPPED, 128 + signal.SIGTERM)
 
 
-def _end(text: str, code: int) -> NoReturn:
+def say_error(text: str, code: int) -> None:
+    """Print the document of an error: its sentence, and the exit code (``docs/operating.md`` has them all)."""
+    echo_json({"error": {"message": text, "exit_code": code}})
+
+
+def _end(text: str, code: int, *, as_json: bool) -> NoReturn:
     """Print why the command ends, and end it."""
     print(text, file=sys.stderr)  # noqa: T201
+    if as_json:
+        say_error(text.removeprefix("error: "), code)
     raise typer.Exit(code) from None
 
 

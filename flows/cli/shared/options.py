@@ -114,13 +114,14 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print it.
 
 
 def report_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn an error of a command into one sentence on stderr and its exit code."""
+    """Turn an error of a command into one sentence on stderr, under ``--json`` a document too, and its exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         from flows.cli.shared.failures import exit_codes
 
-        with exit_codes(verbose=bool(kwargs.get("verbose"))):
+        as_json = bool(kwargs.get("as_json")) or kwargs.get("format") == "json"
+        with exit_codes(verbose=bool(kwargs.get("verbose")), as_json=as_json):
             command(*args, **kwargs)
 
     return wrapped
