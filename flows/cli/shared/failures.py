@@ -1,4 +1,4 @@
-"""The end of a command that fails: one sentence on stderr, under ``--json`` a document on stdout, and an exit code."""
+"""The end of a command that fails: one sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -16,21 +16,20 @@ from typing import NoReturn
 import typer
 
 from compaction import CallsStoppedError
-from flows.cli.shared.options import echo_json
 from flows.support.errors import BROKEN, STOPPED, EvalError
 
 _STOPPED = "stopped; what was finished is kept, so the same command goes on from there"
 
 
 @contextmanager
-def exit_codes(*, verbose: bool, as_json: bool = False) -> Iterator[None]:
+def exit_codes(*, verbose: bool, say: Callable[[str, int], None] | None = None) -> Iterator[None]:
     """Turn an error raised inside into one sentence and ``typer.Exit``.
 
     Args:
         verbose: Print the traceback too.
-        as_json: Call ``say_error`` too.
+        say: Called with the sentence and the exit code.
     """
-    end = partial(_end, as_json=as_json)
+    end = partial(_end, say)
     try:
         yield
     except CallsStoppedError as stop:
@@ -60,16 +59,11 @@ def exit_codes(*, verbose: bool, as_json: bool = False) -> Iterator[None]:
         end(_STOPPED, 128 + signal.SIGTERM)
 
 
-def say_error(text: str, code: int) -> None:
-    """Print the document of an error: its sentence, and the exit code (``docs/operating.md`` has them all)."""
-    echo_json({"error": {"message": text, "exit_code": code}})
-
-
-def _end(text: str, code: int, *, as_json: bool) -> NoReturn:
+def _end(say: Callable[[str, int], None] | None, text: str, code: int) -> NoReturn:
     """Print why the command ends, and end it."""
     print(text, file=sys.stderr)  # noqa: T201
-    if as_json:
-        say_error(text.removeprefix("error: "), code)
+    if say is not None:
+        say(text.removeprefix("error: "), code)
     raise typer.Exit(code) from None
 
 

@@ -58,7 +58,7 @@ class ExamplesFirst(TyperCommand):
             return self._parse(ctx, args)
         except UsageError as error:
             if "--json" in given:
-                from flows.cli.shared.failures import say_error
+                from flows.cli.shared.options import say_error
 
                 say_error(error.format_message(), error.exit_code)
             raise
