@@ -93,7 +93,8 @@ class Results:
         if judges.is_empty():
             raise UsageError("no answer has been scored yet by such a judge; `compaction-eval run` does that")
         chosen = judges.row(0, named=True)
-        frame = self._frame(chart_query(name), {"judge_id": chosen["judge_id"]})
+        with with_variables(self._connection, {"judge_id": chosen["judge_id"]}):
+            frame = self._frame(chart_query(name))
         return make_chart(name, frame, embedded=chosen["judge"] == "embedded")
 
     def frame(self, relation: str, judge: str | None = None) -> pl.DataFrame:

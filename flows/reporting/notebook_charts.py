@@ -101,7 +101,7 @@ CHARTS = tuple(_MADE)
 
 
 def chart_query(name: str) -> str:
-    """The query of a chart's rows; its parameter is ``judge_id``. Raises KeyError where there is no such chart."""
+    """The query of a chart's rows; its variable is ``judge_id``. Raises KeyError where there is no such chart."""
     return sql_text("queries/notebook", _MADE[name][0])
 
 

@@ -3,7 +3,7 @@
 -- Of a method that is not applicable everywhere overall is what its differences to the others come to, without an
 -- interval, as on the leaderboard.
 --
--- Parameters:
+-- Parameters (variables):
 --   judge_id   judge version
 select
     leaderboard.method,
@@ -20,5 +20,5 @@ left join leaderboard_long as scored
         leaderboard.judge_id = scored.judge_id
         and leaderboard.method_id = scored.method_id
         and scored.dimension = 'overall'
-where leaderboard.judge_id = $judge_id and leaderboard.is_current
+where leaderboard.judge_id = getvariable('judge_id') and leaderboard.is_current
 order by fronts.line nulls last, leaderboard.method
