@@ -123,7 +123,7 @@ def test_fixed_texts_of_others_are_in_the_notice() -> None:
     assert {path for _, path in named} == {f"compaction/strategies/{name}.py" for name in files}
     for constants, path in named:
         code = (ROOT / path).read_text(encoding="utf-8")
-        assert all(f"\n{constant} = (" in code for constant in constants.split(" and "))
+        assert all(f"\n{constant} = " in code for constant in constants.split(" and "))
 
 
 def test_another_project_sees_the_types(archives: Path, tmp_path: Path) -> None:
