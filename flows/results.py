@@ -8,6 +8,7 @@
     results                                  # what there is, and how to ask for it
     results.leaderboard()
     results.query("weakest_dimension")
+    results.chart("price")                   # drawn by the notebook
     results.frame("paired_differences")
     results.sql("SELECT * FROM answers WHERE answer_id = $id", {"id": "…"})
 
@@ -28,6 +29,8 @@ from flows.database.arrow_batches import query_batches
 from flows.database.query_variables import variables_of, wanted_judge, with_variables
 from flows.database.ready_queries import ready_queries, ready_query
 from flows.database.scores_db import INNER, connect, list_relations, show_texts
+from flows.database.sql_model import sql_text
+from flows.reporting.notebook_charts import CHARTS, Chart, chart_query, make_chart
 from flows.store.store import DATABASE, Store, is_object_store
 from flows.support.choices import DEFAULT_STORE, Split
 from flows.support.errors import EvalError, UsageError, install_extra
@@ -70,6 +73,29 @@ class Results:
             UsageError: the store has no such judge, or there is no such split.
         """
         return self.query("leaderboard", judge) if by is None else self.frame(f"leaderboard_by_{by}", judge)
+
+    def chart(self, name: str = "leaderboard", judge: str | None = None) -> Chart:
+        """A chart of the current methods that a notebook draws without another package, with its rows as ``frame``.
+
+        Args:
+            name: ``leaderboard`` (overall with intervals), ``price`` (quality against price) or ``dimensions``.
+            judge: A judge's name or the beginning of its id; without it the one with the most scored answers.
+
+        Raises:
+            UsageError: there is no such chart, the store has no such judge, or no scores.
+        """
+        if name not in CHARTS:
+            raise UsageError(f"no chart {name!r}; there are: {', '.join(CHARTS)}")
+        judges = self._frame(sql_text("queries/report", "judges"))
+        if judge is not None:
+            wanted_judge(self._connection, judge)
+            judges = judges.filter((pl.col("judge") == judge) | pl.col("judge_id").str.starts_with(judge))
+        if judges.is_empty():
+            raise UsageError("no answer has been scored yet by such a judge; `compaction-eval run` does that")
+        chosen = judges.row(0, named=True)
+        with with_variables(self._connection, {"judge_id": chosen["judge_id"]}):
+            frame = self._frame(chart_query(name))
+        return make_chart(name, frame, embedded=chosen["judge"] == "embedded")
 
     def frame(self, relation: str, judge: str | None = None) -> pl.DataFrame:
         """A table or view as a frame.
@@ -169,7 +195,7 @@ class Results:
         lines = "\n".join(f"  {query.name:<22}{query.question}" for query in ready_queries().values())
         return (
             f"Results of {self._path.parent}\n"
-            ".leaderboard()  .leaderboard(by='task_type')\n"
+            ".leaderboard()  .leaderboard(by='task_type')  .chart('price')\n"
             ".tables  .describe('leaderboard')  .frame('paired_differences')  .sql('SELECT …')\n"
             f".query(name), and in a name's place:\n{lines}"
         )

@@ -70,7 +70,8 @@ def query(
 ) -> None:
     """Answer one of ten questions that results are asked most.
 
-    Without a name it lists them. Each is a file of sql/queries/ready that runs as it stands, in DuckDB too.
+    Without a name it lists them. Each is a file of sql/queries/ready that runs as it stands, in DuckDB too. A table
+    has no ids and two decimals; --wide and the other formats have all.
     """
     from flows.cli.shared.query_files import print_exported, write_answer
     from flows.database.query_variables import variables_of, with_variables
@@ -95,7 +96,7 @@ def query(
                 written = [write_answer(connection, chosen.name, chosen.sql, output, force)]
             print_exported(found, written, as_json=as_json)
             return
-    text = render_query(found.database, chosen.sql, layout, values)
+    text = render_query(found.database, chosen.sql, layout, values, brief=not wide)
     o.echo_of(found, _with_head(chosen, text, layout) if layout.format == "table" else text, layout, paged=True)
 
 

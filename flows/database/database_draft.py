@@ -122,17 +122,18 @@ class DatabaseDraft:
         """Put a table with the rows that a view of ``MATERIALIZED`` has now in its place."""
         folder = MATERIALIZED[name]
         text = sql_text(folder, name)
-        parts: list[str | None] = [None]
-        if name == BY_DIMENSION:
-            found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
-            parts = [dimension for (dimension,) in found]
+        file = f"{folder}/{name}.sql"
         is_sorted = folder in ("marts", "boards")  # their rows stay sorted as the view sorts them
         self.connection.execute(f"SET preserve_insertion_order = {is_sorted}")
-        self.connection.execute(f"CREATE TABLE filled AS FROM {name} WITH NO DATA")
-        for part in parts:
-            self.connection.execute("SET VARIABLE dimension = ?", [part])
-            run_sql(self.connection, f"{folder}/{name}.sql", f"INSERT INTO filled FROM {name}")
-        self.connection.execute("RESET VARIABLE dimension")
+        if name == BY_DIMENSION:
+            found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
+            self.connection.execute(f"CREATE TABLE filled AS FROM {name} WITH NO DATA")
+            for dimension in found:
+                self.connection.execute("SET VARIABLE dimension = ?", dimension)
+                run_sql(self.connection, file, f"INSERT INTO filled FROM {name}")
+            self.connection.execute("RESET VARIABLE dimension")
+        else:
+            run_sql(self.connection, file, f"CREATE TABLE filled AS FROM {name}")
         self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         self.connection.execute("SET preserve_insertion_order = false")
         comment_on(self.connection, "TABLE", {name: text})

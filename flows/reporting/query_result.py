@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -23,6 +25,8 @@ def render_query(
     variables: Mapping[str, str] | None = None,
     store: Store | None = None,
     seconds: float | None = None,
+    *,
+    brief: bool = False,
 ) -> str:
     """The result of a query on the store. The query can read the store's tables and views, and nothing else.
 
@@ -33,6 +37,7 @@ def render_query(
         variables: Are set for it: ``getvariable('name')``.
         store: Needed by the views of texts.
         seconds: How long it may take.
+        brief: Leave ids out of a table, and give its numbers two decimals.
 
     Raises:
         StoreError: there is no database yet.
@@ -41,7 +46,7 @@ def render_query(
     with connect(path) as connection:
         for name, value in (variables or {}).items():
             connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
-        return render_answer(connection, sql, layout, store, seconds)
+        return render_answer(connection, sql, layout, store, seconds, brief=brief)
 
 
 def run_query(
@@ -71,6 +76,8 @@ def render_answer(
     layout: Layout = AS_WIDE_AS_IT_IS,
     store: Store | None = None,
     seconds: float | None = None,
+    *,
+    brief: bool = False,
 ) -> str:
     """The same on an open connection.
 
@@ -81,7 +88,11 @@ def render_answer(
     rows = run_query(connection, sql, None if shown is None else shown + 1, store, seconds)
     if layout.is_data:
         return render_rows(rows, layout.format)
-    cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]
+    if brief and layout.format == "table":
+        rows = _without_ids(rows)
+        cells = [[_brief_cell(value) for value in row] for row in rows.values[:shown]]
+    else:
+        cells = [[plain_cell(value) for value in row] for row in rows.values[:shown]]
     numeric = [is_numeric([row[i] for row in rows.values]) for i in range(len(rows.names))]
     rest = ""
     if len(rows.values) > len(cells):
@@ -89,3 +100,17 @@ def render_answer(
     if layout.format == "table":
         rest = rest or f"{quantity(len(cells), 'row')}\n"
     return layout.table(rows.names, cells, numeric) + rest
+
+
+def _without_ids(rows: Rows) -> Rows:
+    kept = [number for number, name in enumerate(rows.names) if not name.endswith("_id")]
+    return Rows([rows.names[number] for number in kept], [tuple(row[number] for number in kept) for row in rows.values])
+
+
+def _brief_cell(value: Any) -> str:
+    """A value as the text of a cell: two decimals, none from a thousand on, one digit of what would be 0.00."""
+    if not isinstance(value, float) or not isfinite(value):
+        return plain_cell(value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1g}" if 0 < abs(value) < 0.005 else f"{value:.2f}"

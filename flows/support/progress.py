@@ -1,4 +1,4 @@
-"""Progress reports for people on stderr: the stage, its share done, the time left."""
+"""Progress reports for people on stderr: the stage, its share done, its rate, the time left."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from flows.support.plurals import quantity
 
@@ -84,9 +93,11 @@ class Lines:
         now = time.monotonic()
         if now - self._last >= LINE_EVERY and 0 < self._done < self._total:
             self._last = now
-            left = (now - self._start) * (self._total - self._done) / self._done
-            said = f", about {left:.0f} s left" if self._done >= ESTIMATE_FROM * self._total else ""
-            self.say(f"{self._name}: {self._done:,} of {self._total:,} {self._unit}{self._more()}{said}")
+            rate = self._done / (now - self._start)
+            left = f", about {(self._total - self._done) / rate:.0f} s left"
+            said = left if self._done >= ESTIMATE_FROM * self._total else ""
+            done = f"{self._done:,} of {self._total:,} {self._unit}, {rate:,.3g} a second"
+            self.say(f"{self._name}: {done}{self._more()}{said}")
 
     def _more(self) -> str:
         said = self._note() if self._note else ""
@@ -114,10 +125,20 @@ class Bars:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            _Rate(),
             TextColumn("{task.fields[note]}"),
         )
         with Progress(*columns, console=self._console) as progress:
             yield _Bar(progress, name, total, note)
+
+
+class _Rate(ProgressColumn):
+    """Items a second, as they came lately."""
+
+    def render(self, task: Task) -> str:
+        """Text of the column; empty before the first items."""
+        speed = task.finished_speed or task.speed
+        return f"{speed:,.3g}/s" if speed else ""
 
 
 class _Bar:

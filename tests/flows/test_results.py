@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from flows.database.ready_queries import ready_queries
+from flows.reporting.notebook_charts import CHARTS, NO_MODEL
 from flows.results import Results, open_results
 from flows.support.errors import EvalError, StoreError, UsageError
 from tests.flows.conftest import ROOT
@@ -69,6 +71,27 @@ def test_the_leaderboard_is_one_call(results: Results) -> None:
     assert results.leaderboard().height == 3
     by = results.leaderboard(judge="j1", by="task_type")
     assert set(by["task_type"]) == {"debugging", "unknown"}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_is_drawn_from_its_rows_and_says_who_scored(results: Results, name: str) -> None:
+    vl_convert = pytest.importorskip("vl_convert")
+    chart = results.chart(name, judge="embedded")
+    shown = chart._repr_mimebundle_()
+    assert shown["text/plain"] == repr(chart)
+    spec = shown["application/vnd.vegalite.v5+json"]
+    assert len(spec["data"]["values"]) == chart.frame.height > 0
+    assert chart.frame["method"].unique(maintain_order=True).to_list() == ["keep", "cut"]
+    picture = vl_convert.vegalite_to_svg(json.loads(json.dumps(spec)))
+    assert NO_MODEL in picture
+    assert NO_MODEL not in json.dumps(results.chart(name, judge="openai:grader").spec)
+
+
+def test_what_no_chart_can_be_made_of_is_said(results: Results) -> None:
+    with pytest.raises(UsageError, match="no chart 'nope'; there are: leaderboard, price, dimensions"):
+        results.chart("nope")
+    with pytest.raises(UsageError, match="nobody"):
+        results.chart(judge="nobody")
 
 
 def test_frames_have_utc_times_whole_numbers_and_lists(results: Results) -> None:

@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,23 +22,29 @@ _STOPPED = "stopped; what was finished is kept, so the same command goes on from
 
 
 @contextmanager
-def exit_codes(*, verbose: bool) -> Iterator[None]:
-    """Turn an error raised inside into one sentence and ``typer.Exit``; ``verbose`` also prints the traceback."""
+def exit_codes(*, verbose: bool, say: Callable[[str, int], None] | None = None) -> Iterator[None]:
+    """Turn an error raised inside into one sentence and ``typer.Exit``.
+
+    Args:
+        verbose: Print the traceback too.
+        say: Called with the sentence and the exit code.
+    """
+    end = partial(_end, say)
     try:
         yield
     except CallsStoppedError as stop:
-        _end(f"stopped: {stop}", STOPPED)
+        end(f"stopped: {stop}", STOPPED)
     except EvalError as problem:
-        _end(f"error: {problem}", problem.exit_code)
+        end(f"error: {problem}", problem.exit_code)
     except BrokenPipeError:  # the reader of our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(BROKEN) from None
     except (typer.Exit, typer.Abort):
         raise
     except KeyboardInterrupt:
-        _end(_STOPPED, 128 + signal.SIGINT)
+        end(_STOPPED, 128 + signal.SIGINT)
     except BrokenProcessPool:
-        _end(
+        end(
             "error: a worker process was ended from outside, most likely for lack of memory; what was finished is "
             "kept, so run the same command again, with --concurrency 1 if memory is short",
             BROKEN,
@@ -45,16 +52,18 @@ def exit_codes(*, verbose: bool) -> Iterator[None]:
     except Exception as error:
         if verbose:
             traceback.print_exc()
-        _end(f"error: {_describe(error)}", BROKEN)
+        end(f"error: {_describe(error)}", BROKEN)
     except BaseException as error:
         if type(error).__name__ != "TerminationSignal":  # Prefect's, for SIGTERM
             raise
-        _end(_STOPPED, 128 + signal.SIGTERM)
+        end(_STOPPED, 128 + signal.SIGTERM)
 
 
-def _end(text: str, code: int) -> NoReturn:
+def _end(say: Callable[[str, int], None] | None, text: str, code: int) -> NoReturn:
     """Print why the command ends, and end it."""
     print(text, file=sys.stderr)  # noqa: T201
+    if say is not None:
+        say(text.removeprefix("error: "), code)
     raise typer.Exit(code) from None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from typer import BadParameter
-from typer._click.exceptions import NoSuchOption
+from typer._click.exceptions import NoSuchOption, UsageError
 from typer.core import TyperArgument, TyperCommand
 
 from flows.config.study_keys import COMPARED, KEYS, MODELS, RUNS
@@ -53,6 +53,17 @@ class ExamplesFirst(TyperCommand):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Parse like Typer; the error about an unknown option or value ends with the nearest known one."""
+        given = tuple(args)  # the parser empties it
+        try:
+            return self._parse(ctx, args)
+        except UsageError as error:
+            if "--json" in given:
+                from flows.cli.shared.options import say_error
+
+                say_error(error.format_message(), error.exit_code)
+            raise
+
+    def _parse(self, ctx: Context, args: list[str]) -> list[str]:
         try:
             return super().parse_args(ctx, args)
         except BadParameter as error:

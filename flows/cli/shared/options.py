@@ -114,13 +114,14 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print it.
 
 
 def report_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Turn an error of a command into one sentence on stderr and its exit code."""
+    """Turn an error of a command into one sentence on stderr, under ``--json`` a document too, and its exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         from flows.cli.shared.failures import exit_codes
 
-        with exit_codes(verbose=bool(kwargs.get("verbose"))):
+        as_json = bool(kwargs.get("as_json")) or kwargs.get("format") == "json"
+        with exit_codes(verbose=bool(kwargs.get("verbose")), say=say_error if as_json else None):
             command(*args, **kwargs)
 
     return wrapped
@@ -231,3 +232,8 @@ def echo_json(document: Any) -> None:
     Values that JSON has no type for are texts, and numbers that are not finite are null.
     """
     echo(orjson.dumps(document, default=str, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+
+
+def say_error(message: str, exit_code: int) -> None:
+    """Print the document of a command that fails under ``--json`` (``docs/operating.md`` has the exit codes)."""
+    echo_json({"error": {"message": message, "exit_code": exit_code}})

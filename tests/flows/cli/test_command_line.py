@@ -151,10 +151,26 @@ def test_what_json_cannot_say_is_null_or_text(capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out) == {"nan": None, "path": "a/ü", "3": None}
 
 
-def test_an_error_leaves_stdout_empty_under_json(command: Command, tmp_path: Path) -> None:
-    result = command("leaderboard", "--store", tmp_path / "none", "--json")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: ")
+@pytest.mark.parametrize(
+    ("typed", "code", "meant"),
+    [
+        ("leaderboard --store none --json", 1, "no store at none"),
+        ("leaderboard --store none --format json", 1, "no store at none"),
+        ("run none --json", 2, "none"),
+        ("run --stratgies none --json", 2, "No such option: --stratgies (did you mean --strategies?)"),
+        ("leaderboard --format nope --json", 2, "'nope' is not one of"),
+    ],
+)
+def test_under_json_an_error_is_the_document(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int, meant: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = command(*typed.split())
+    assert result.exit_code == code, result.output
+    error = json.loads(result.stdout)["error"]
+    assert error["exit_code"] == code
+    assert meant in error["message"]
+    assert " ".join(error["message"].split()) in " ".join(result.stderr.split()), "the sentence stands on stderr too"
 
 
 @pytest.mark.parametrize(
@@ -231,8 +247,8 @@ def test_the_time_left_is_said_from_a_tenth_on(
         shown.advance(1)
         shown.advance(2)
     _, first, second, _ = capsys.readouterr().err.splitlines()
-    assert first == "load: 1 of 20 steps"
-    assert re.fullmatch(r"load: 3 of 20 steps, about \d+ s left", second)
+    assert re.fullmatch(r"load: 1 of 20 steps, [\d,.e+]+ a second", first)
+    assert re.fullmatch(r"load: 3 of 20 steps, [\d,.e+]+ a second, about \d+ s left", second)
 
 
 def test_a_price_that_is_not_known_is_not_said_to_be_nothing() -> None:

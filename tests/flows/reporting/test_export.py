@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import pty
+import re
 import resource
 import shutil
 import subprocess
@@ -257,6 +258,10 @@ def test_a_ready_query_is_listed_shown_run_and_written(folder: Path, tmp_path: P
     listed = json.loads(command_without_store("query", "--json").stdout)
     assert [row["number"] for row in listed] == list(range(1, 12))
     assert command_without_store("query", "gaps", "--show").stdout.startswith("-- Gaps: ")
+    brief, wide = (command(folder, "query", "sure_differences", *more).stdout for more in ((), ("--wide",)))
+    assert "judge_id" not in brief
+    assert "judge_id" in wide
+    assert len(re.findall(r"-?\d\.\d{3,}", brief)) < len(re.findall(r"-?\d\.\d{3,}", wide))
     shown = command(folder, "query", "weakest", "--judge", "j1")
     assert shown.stdout.startswith("Weakest dimension: what does every method lose first?\n")
     assert "artifact_trail" in shown.stdout
