@@ -19,7 +19,9 @@ def figures(n_projects: int = 0, **methods: dict[str, float]) -> Figures:
         for name, found in methods.items()
     ]
     boards = {"methods": Rows([*rows[0]], [tuple(row.values()) for row in rows])}
-    return Figures({}, [], {"n_projects": n_projects}, {**boards, "pairs": Rows([], []), "weakest_dimension": Rows([], [])}, None)
+    return Figures(
+        {}, [], {"n_projects": n_projects}, {**boards, "pairs": Rows([], []), "weakest_dimension": Rows([], [])}, None
+    )
 
 
 def test_a_first_method_that_another_scores_above_stands_first_and_does_not_keep_most() -> None:
