@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from compaction.markers import shortened
 from compaction.model import SummaryRequest
 from compaction.parameters import Positive
 from compaction.registry import strategy
@@ -41,7 +40,6 @@ Event = list[Message]
     peer_version="2.13.0",
     variants=({"compaction_interval": 3},),
     by_default=False,
-    markers=shortened("... [truncated {n} chars]"),
     bites={"event_retention_size": 2},
 )
 def adk_compaction(

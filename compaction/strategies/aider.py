@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from compaction.markers import wrapper
+from compaction.markers import Marker, wrapper
 from compaction.model import SummaryRequest
 from compaction.parameters import Positive
 from compaction.registry import strategy
@@ -36,7 +36,7 @@ RESERVE = 512
     peer="aider-chat",
     peer_version="0.86.2",
     by_default=False,
-    markers=wrapper(PREFIX.rstrip()),
+    markers=(*wrapper(PREFIX.rstrip()), Marker(ACKNOWLEDGED, place="whole", made=True)),
     bites={"max_tokens": 60},
 )
 def aider_chat_summary(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from compaction.markers import headings, shortened, wrapper
+from compaction.markers import SHORTENED, Marker, headings, shortened, wrapper
 from compaction.parameters import Positive
 from compaction.registry import strategy
 from compaction.strategies.langchain import SECTIONS, safe_cut, summary_request
@@ -67,9 +68,17 @@ WHOLE_TOOLS = frozenset({"ls", "glob", "grep", "read_file", "edit_file", "write_
 CUT_TOOLS = frozenset({"write_file", "edit_file"})
 """Tools whose arguments are cut."""
 
+
+def _show_preview(holes: Mapping[str, str]) -> str:
+    """The lines of a preview without its title and their numbers."""
+    title, colon, lines = holes["lines"].partition(":\n\n")
+    return re.sub(r"^ *\d+  ", "", lines if colon else title, flags=re.MULTILINE) + "\n" + SHORTENED
+
+
 MARKERS = (
-    *wrapper(SUMMARY, SUMMARY_END, f"{PREVIEW}:", f"{PREVIEW} ({CLIPPED_NOTE}):", f"{HEAD_AND_TAIL} ({{notes}}):"),
-    *shortened(TOO_LARGE, OMITTED, ARGUMENT_CUT),
+    *wrapper(SUMMARY, SUMMARY_END),
+    Marker(TOO_LARGE + "{lines}", _show_preview, "whole"),
+    *shortened(OMITTED, ARGUMENT_CUT),
     *headings(SECTIONS),
 )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from compaction.markers import shortened
+from compaction.markers import SHORTENED, Marker
 from compaction.parameters import Positive
 from compaction.registry import strategy
 from compaction.strategies.shared.parts import make_once, with_text
@@ -14,6 +14,13 @@ from compaction.transcript import Message
 
 HEADER = "[Trimmed: {tool} output — {chars} chars → {preview} char preview]\n"
 UNKNOWN = "unknown_tool"
+
+
+def _show_preview(holes: Mapping[str, str]) -> str:
+    return holes["lines"] + SHORTENED
+
+
+MARKERS = (Marker("[Trimmed: {tool} output — {n} chars → {preview} char preview]\n{lines}...", _show_preview, "whole"),)
 
 _TRIMMED = re.compile(r"\[Trimmed: .* output — \d+ chars → \d+ char preview\]\n")
 
@@ -24,7 +31,7 @@ _TRIMMED = re.compile(r"\[Trimmed: .* output — \d+ chars → \d+ char preview\
     peer="openai-agents",
     peer_version="0.24.0",
     by_default=False,
-    markers=shortened("[Trimmed: {tool} output — {n} chars → {preview} char preview]"),
+    markers=MARKERS,
     bites={"recent_turns": 1, "max_output_chars": 100, "preview_chars": 20},
 )
 def openai_agents_trim(
