@@ -11,7 +11,7 @@
 -- divided among them by luck. Read an interval together with `tie_group`. With one session there are no rows, and none
 -- of a method whose few sessions are missing in more than one draw of twenty.
 --
--- A load makes a table of it (`flows.database.scores_db.MATERIALIZED`): it reads every score, a thousand times.
+-- A load makes a table of it (`flows.database.database_draft.MATERIALIZED`): it reads every score, a thousand times.
 create view rank_intervals as
 with scored as (
     select

@@ -6,7 +6,7 @@
 -- sessions, stepped up to all sessions by Spearman and Brown (1910), averaged over eight divisions that are drawn by
 -- hashes of the sessions' ids. 1 is best; from 0.7 on it is commonly called acceptable (Nunnally 1978).
 --
--- A load makes a table of it (`flows.database.scores_db.MATERIALIZED`): it reads every score.
+-- A load makes a table of it (`flows.database.database_draft.MATERIALIZED`): it reads every score.
 create view reliability as
 with by_session as (
     select

@@ -6,7 +6,7 @@
 -- weighs by its none - empty, so `cluster_figures` gives its interval. Sessions of which the whole history is worth
 -- nothing are left out.
 --
--- A load makes a table of it (`flows.database.scores_db.MATERIALIZED`): it reads every score.
+-- A load makes a table of it (`flows.database.database_draft.MATERIALIZED`): it reads every score.
 create view retention as
 with given as (
     select
