@@ -21,6 +21,9 @@ from flows.support.errors import EvalError, UsageError
 
 LOOK_EVERY = 10.0
 """Seconds between two looks at what became of nights, and at the server."""
+LOOK_WITHIN = 10.0
+"""Most seconds of one look. Prefect's client asks a server that has ended six times, for up to 60 seconds each; until then
+nobody would start another one."""
 MOST_BREAKS = 10
 """How often in a row the runner of nights may break off: one that does each time has a reason."""
 LASTED = 600.0
@@ -191,9 +194,10 @@ class _Serving:
     async def _look(self) -> None:
         """Print what has changed. While Prefect is unreachable nothing is printed; the next call reports it."""
         try:
-            for line in await self._nights.ended():
-                print_line(line)
-            following = await self._nights.next_start()
+            async with asyncio.timeout(LOOK_WITHIN):
+                for line in await self._nights.ended():
+                    print_line(line)
+                following = await self._nights.next_start()
         except Exception:  # a server that is being restarted answers in many ways
             return
         if following is not None and following != self._next:
