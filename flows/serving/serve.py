@@ -22,8 +22,8 @@ from flows.support.errors import EvalError, UsageError
 LOOK_EVERY = 10.0
 """Seconds between two looks at what became of nights, and at the server."""
 LOOK_WITHIN = 10.0
-"""Most seconds of one look. Prefect's client asks a server that has ended six times, for up to 60 seconds each; until then
-nobody would start another one."""
+"""Most seconds of one look. Prefect's client asks a server that has ended six times, for up to 60 seconds each;
+until then nobody would start another one."""
 MOST_BREAKS = 10
 """How often in a row the runner of nights may break off: one that does each time has a reason."""
 LASTED = 600.0
