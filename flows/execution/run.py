@@ -20,6 +20,7 @@ from flows.config.runner_spec import Runner
 from flows.config.study import Study
 from flows.execution.model_calls import ModelCalls
 from flows.execution.pools.local import OwnThread, Workers, cores
+from flows.execution.run_estimate import EMBEDDED, LEAST_LEFT, earlier_seconds, format_left, seconds_left
 from flows.execution.stage_executor import PrefectTasks, StageExecutor
 from flows.execution.stage_log import StageLog
 from flows.llm.remote_model import Calls
@@ -76,7 +77,7 @@ class Run:
     """Whether only a part is to be scored, so that the methods cannot rest on the same questions yet."""
 
     def __post_init__(self) -> None:
-        self.log = StageLog(self._record_stage)
+        self.log = StageLog(self._end_stage)
 
     @cached_property
     def workers(self) -> Workers | Cluster:
@@ -179,9 +180,20 @@ class Run:
             event_log.event("run_started", store=self.store.name, study_key=self.study.study_key, version=VERSION)
             yield
 
-    def _record_stage(self) -> None:
-        if self.is_recorded:
-            self.record("running")
+    @cached_property
+    def _earlier(self) -> dict[str, float]:
+        """Stage → seconds, of a run that tells how long this one takes."""
+        known = earlier_seconds(self.store.records("runs"), self.study.study_key)
+        return known or ({} if self.engine.remote else EMBEDDED)
+
+    def _end_stage(self) -> None:
+        """Write down what is known at the end of a stage, and say when the run will end."""
+        if not self.is_recorded:
+            return
+        self.record("running")
+        left = seconds_left(list(self.log.times.values()), self._earlier)
+        if left is not None and left >= LEAST_LEFT:
+            self.report.say(format_left(left))
 
 
 _current: ContextVar[Run | None] = ContextVar("run", default=None)
