@@ -115,6 +115,7 @@ FORGETS = {
     ("pi_anchored_files", "faithful"),
     ("complexity_trap_summary", "faithful"),
     ("complexity_trap_hybrid", "faithful"),
+    ("openhands_v0_llm_attention", "valid"),
 }
 """Follow originals that lose what an earlier summary covered."""
 
