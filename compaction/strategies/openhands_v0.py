@@ -22,7 +22,7 @@ from compaction.registry import strategy
 from compaction.strategies.shared.openhands_events import Event, events_of
 from compaction.strategies.shared.originals import cut_middle
 from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text, without_reasoning
-from compaction.strategies.shared.requests import instructions, section_bodies
+from compaction.strategies.shared.requests import instructions
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History, StrategyError
 from compaction.transcript import Message
@@ -67,7 +67,12 @@ SECTIONS = tuple(section for group in GROUPS.values() for section in group)
 TITLE = "# State Summary"
 TRUNCATED = "\n[... Observation truncated due to length ...]\n"
 
-_FIELD = re.compile(rf"^\*\*({'|'.join(section.title for section in SECTIONS)})\*\*: ?", re.MULTILINE)
+_TITLES = "|".join(section.title for section in SECTIONS)
+_FIELD = re.compile(
+    rf"^[ \t]*(?:#+[ \t]*|\d+[.)][ \t]*)?\**({_TITLES})\**[ \t]*(?::\**[ \t]*|$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A heading, in the forms in which models write one, and in that of the original's fields."""
 _GROUP = re.compile(rf"\n\n## (?:{'|'.join(GROUPS)})(?=\n\n\*\*)")
 
 MARKERS = (
@@ -354,7 +359,7 @@ def _shown(history: History, message: Message, max_chars: int) -> Message:
 
 def write_state(text: str) -> str:
     """A summary in sections as the original writes its fields."""
-    opening, bodies = section_bodies(text, SECTIONS)
+    opening, bodies = _read_fields(text)
     *_, last = SECTIONS
     bodies[last.title] = "\n".join(part for part in (opening, bodies[last.title]) if part)
     blocks = [TITLE]
@@ -365,5 +370,16 @@ def write_state(text: str) -> str:
 
 def _as_sections(state: str) -> str:
     """A state's fields as sections again, for a summariser that is no language model."""
-    fields = _GROUP.sub("", state.removeprefix(TITLE))
-    return _FIELD.sub(lambda match: f"## {match[1]}\n", fields).strip()
+    _, bodies = _read_fields(_GROUP.sub("", state))
+    return "\n\n".join(f"## {title}\n{body}" for title, body in bodies.items() if body)
+
+
+def _read_fields(text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the first field, and what stands in each, by title."""
+    opening, *found = _FIELD.split(text)
+    bodies = {section.title: "" for section in SECTIONS}
+    titles = {title.lower(): title for title in bodies}
+    for name, body in zip(found[::2], found[1::2], strict=True):
+        title = titles[name.lower()]
+        bodies[title] = "\n".join(part for part in (bodies[title], body.strip()) if part)
+    return opening.strip(), bodies

@@ -82,6 +82,7 @@ BREAKS_PAIRS = {
     "aider_chat_summary",
     "pydantic_ai_history",
     "pydantic_ai_summary",
+    "kimi_compact",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
@@ -95,6 +96,7 @@ REWRITES = {
     "deepagents",
     "aider_chat_summary",
     "pydantic_ai_summary",
+    "kimi_compact",
 }
 """Write their whole summary anew each time."""
 TAKES_MORE = {

@@ -69,13 +69,6 @@ def with_all_sections(text: str, sections: Sequence[Section]) -> str:
 
     A heading that was not asked for stays where it is, as part of the section before it.
     """
-    opening, bodies = section_bodies(text, sections)
-    found = [f"## {title}\n{body or EMPTY_SECTION}" for title, body in bodies.items()]
-    return "\n\n".join([opening, *found] if opening else found)
-
-
-def section_bodies(text: str, sections: Sequence[Section]) -> tuple[str, dict[str, str]]:
-    """What stands before the first section of a summary, and what stands in each, by title."""
     titles = {section.title.lower(): section.title for section in sections}
     blocks: dict[str, list[str]] = {"": []}
     current = ""
@@ -86,7 +79,10 @@ def section_bodies(text: str, sections: Sequence[Section]) -> tuple[str, dict[st
         else:
             current = title
             blocks.setdefault(current, [])
-    return "\n".join(blocks[""]).strip(), {s.title: "\n".join(blocks.get(s.title, ())).strip() for s in sections}
+    opening = "\n".join(blocks[""]).strip()
+    bodies = {s.title: "\n".join(blocks.get(s.title, ())).strip() or EMPTY_SECTION for s in sections}
+    found = [f"## {title}\n{body}" for title, body in bodies.items()]
+    return "\n\n".join([opening, *found] if opening else found)
 
 
 @cache

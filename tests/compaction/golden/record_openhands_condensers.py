@@ -229,7 +229,12 @@ def case(seed: int) -> dict[str, Any]:
         model = Model('{{"ids": ' + json.dumps(ids) + "}}")
         params = {"keep_first": first, "max_size": most}
         run("llm_attention", params, LLMAttentionCondenser(model.llm, most, first), model.answer, model)
-    for first, most, chars, forced in ((1, 8, 10_000, True), (2, 12, 60, True), (0, 6, 400, True), (1, 12, 400, False)):
+    for first, most, chars, forced in (
+        (1, 8, 10_000, True),
+        (2, 12, 60, True),
+        (0, 6, 400, True),
+        (1, 100, 400, False),
+    ):
         model = Model("## User Context\nU{0}\n- more\n\n## Branch Name\nb{0}\n\n## Other Relevant Context\nS{0}")
         params = {"keep_first": first, "max_size": most, "max_event_length": chars, "forced": forced}
         condenser = StructuredSummaryCondenser(model.llm, most, first, chars)

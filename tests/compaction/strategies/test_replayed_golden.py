@@ -22,6 +22,7 @@ VERSIONS = {
     "aider": {"aider-chat": "0.86.2"},
     "pydantic_ai": {"pydantic-ai-harness": "0.62.0", "pydantic-ai-slim": "2.62.0"},
     "openhands_condensers": {"openhands-ai": "0.62.0"},
+    "kimi": {"kimi-cli": "1.52.0"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -37,6 +38,7 @@ METHODS = {
         "openhands_v0_llm_attention",
         "openhands_v0_structured",
     },
+    "kimi": {"kimi_compact"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}
