@@ -41,6 +41,7 @@ MODES = {
     "openhands_sdk": ("faithful", "full_content"),
     "complexity_trap_summary": ("faithful", "fixed"),
     "complexity_trap_hybrid": ("faithful", "fixed"),
+    "roo_condense": ("faithful", "valid"),
 }
 
 METHODS = {

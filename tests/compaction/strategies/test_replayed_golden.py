@@ -23,6 +23,7 @@ VERSIONS = {
     "pydantic_ai": {"pydantic-ai-harness": "0.62.0", "pydantic-ai-slim": "2.62.0"},
     "openhands_condensers": {"openhands-ai": "0.62.0"},
     "kimi": {"kimi-cli": "1.52.0"},
+    "roo": {"Roo Code": "3.52.1"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -39,6 +40,7 @@ METHODS = {
         "openhands_v0_structured",
     },
     "kimi": {"kimi_compact"},
+    "roo": {"roo_condense"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}
