@@ -88,10 +88,11 @@ def roo_condense(
     turns = turns_of(history.messages[len(apart) :])
     if not condense:
         return _truncate(history, apart, turns)
-    since = turns[max((n for n, turn in enumerate(turns) if _is_summary(turn[0])), default=0) :]
-    if len(since) <= 1 or (_is_summary(since[0][0]) and len(since) <= 2):
-        return history.messages
-    span = tuple(without_reasoning(history, message) for message in _effective(since))
+    since = _effective(turns[max((n for n, turn in enumerate(turns) if _is_summary(turn[0])), default=0) :])
+    said = [message for turn in since for message in turn]
+    if len(since) <= 1 or (_is_summary(said[0]) and len(since) <= 2):
+        return (*apart, *said)
+    span = tuple(without_reasoning(history, message) for message in said)
     try:
         text = history.summarize(_request(span, summary_tokens))
     except SummaryError:
@@ -104,13 +105,13 @@ def roo_condense(
     return (*apart, Message("user", SUMMARY + text + workflows, covers=stands_for(span)))
 
 
-def _effective(since: Sequence[Turn]) -> list[Message]:
-    """The messages of these turns; behind a summary without results of calls that it has taken the place of."""
+def _effective(since: Sequence[Turn]) -> Sequence[Turn]:
+    """These turns; behind a summary without results of calls that it has taken the place of."""
+    if not since or not _is_summary(since[0][0]):
+        return since
     messages = [message for turn in since for message in turn]
-    if not _is_summary(messages[0]):
-        return messages
     asked = {call.id for message in messages for call in message.tool_calls}
-    return [message for message in messages if message.role != "tool" or message.tool_call_id in asked]
+    return turns_of([message for message in messages if message.role != "tool" or message.tool_call_id in asked])
 
 
 def _is_summary(message: Message) -> bool:

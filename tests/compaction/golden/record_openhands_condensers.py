@@ -47,7 +47,7 @@ CASES = 32
 SOURCES = {"user": EventSource.USER, "assistant": EventSource.AGENT, "system": EventSource.ENVIRONMENT}
 
 
-def answered(words: Sequence[str]) -> list[str]:
+def with_results(words: Sequence[str]) -> list[str]:
     """Words for a history in which every call has its results, once: others are no events of the peer's."""
     found, n_open = [], 0
     for word in words:
@@ -210,7 +210,7 @@ def record(messages: Sequence[Message], run: dict[str, Any], condenser: Any, mod
 
 
 def case(seed: int) -> dict[str, Any]:
-    words = answered(random_words(seed))
+    words = with_results(random_words(seed))
     messages = build(words)
     source = random.Random(seed)
     runs: list[dict[str, Any]] = []

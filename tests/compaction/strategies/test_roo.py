@@ -30,10 +30,10 @@ def test_half_of_the_messages_go_where_the_summary_fails() -> None:
     assert [m.text for m in found.messages[:3]] == [
         "system 0",
         "user 1",
-        "[Sliding window truncation: 2 messages hidden to reduce context]",
+        "[Sliding window truncation: 4 messages hidden to reduce context]",
     ]
     assert found.flags == ("summary_failed",)
-    assert sorted(found.dropped) == [2, 3]
+    assert sorted(found.dropped) == [2, 3, 4, 5]
     with pytest.raises(SummaryError):
         compact(history(TALK, summarizer=ScriptedSummarizer(failing)), parse_method("roo_condense(mode=valid)"))
 
