@@ -36,7 +36,8 @@ SECTIONS = (
     peer="kimi-cli",
     peer_version="1.52.0",
     by_default=False,
-    markers=(*wrapper(PREFIX), *headings(SECTIONS)),
+    # A title has one kind for all methods that have it.
+    markers=(*wrapper(PREFIX), *headings(SECTIONS, code_state="details")),
 )
 def kimi_compact(
     history: History, *, max_preserved_messages: int = 2, summary_tokens: Positive = SUMMARY_TOKENS
