@@ -119,7 +119,7 @@ def test_a_requirement_is_named_once() -> None:
 def test_fixed_texts_of_others_are_in_the_notice() -> None:
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
     named = re.findall(r"\(([A-Z_]+(?: and [A-Z_]+)*) in ([\w/]+\.py)\)", notice)
-    files = ("aider", "codex", "deepagents", "letta", "pydantic_ai")
+    files = ("aider", "codex", "deepagents", "kimi", "letta", "pydantic_ai", "roo")
     assert {path for _, path in named} == {f"compaction/strategies/{name}.py" for name in files}
     for constants, path in named:
         code = (ROOT / path).read_text(encoding="utf-8")

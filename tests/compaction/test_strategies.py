@@ -41,6 +41,7 @@ MODES = {
     "openhands_sdk": ("faithful", "full_content"),
     "complexity_trap_summary": ("faithful", "fixed"),
     "complexity_trap_hybrid": ("faithful", "fixed"),
+    "roo_condense": ("faithful", "valid"),
 }
 
 METHODS = {
@@ -82,6 +83,7 @@ BREAKS_PAIRS = {
     "aider_chat_summary",
     "pydantic_ai_history",
     "pydantic_ai_summary",
+    "kimi_compact",
     "file_index",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
@@ -95,6 +97,7 @@ REWRITES = {
     "deepagents",
     "aider_chat_summary",
     "pydantic_ai_summary",
+    "kimi_compact",
 }
 """Write their whole summary anew each time."""
 TAKES_MORE = {
@@ -115,6 +118,7 @@ FORGETS = {
     ("pi_anchored_files", "faithful"),
     ("complexity_trap_summary", "faithful"),
     ("complexity_trap_hybrid", "faithful"),
+    ("openhands_v0_llm_attention", "valid"),
 }
 """Follow originals that lose what an earlier summary covered."""
 

@@ -53,6 +53,7 @@ BITING = (
     'pipeline(steps="mask_seed -> af_py_tool_result -> head_tail")',
     'pipeline(steps="clear_tool_uses(keep=1) -> autogen_head_tail")',
     'pipeline(steps="tool_fifo -> af_py_summarization(max_summary_input_tokens=100000)")',
+    "roo_condense(condense=false)",
     "openai_compact",
     "anthropic_compact",
     "anthropic_clear(keep=1)",

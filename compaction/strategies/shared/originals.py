@@ -24,3 +24,9 @@ def quarter_tokens(characters: int) -> int:
 def cut_head(text: str, max_chars: int, mark: str) -> str:
     """The first ``max_chars`` characters of a longer text, and ``mark`` with ``{}`` for the number of the others."""
     return text if len(text) <= max_chars else text[:max_chars] + mark.format(len(text) - max_chars)
+
+
+def cut_middle(text: str, max_chars: int, mark: str) -> str:
+    """A longer text with ``mark`` in the place of its middle, and half of ``max_chars`` on each side."""
+    half = max_chars // 2
+    return text if len(text) <= max_chars else text[:half] + mark + text[len(text) - half :]

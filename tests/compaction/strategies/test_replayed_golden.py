@@ -21,6 +21,9 @@ VERSIONS = {
     "adk": {"google-adk": "2.13.0"},
     "aider": {"aider-chat": "0.86.2"},
     "pydantic_ai": {"pydantic-ai-harness": "0.62.0", "pydantic-ai-slim": "2.62.0"},
+    "openhands_condensers": {"openhands-ai": "0.62.0"},
+    "kimi": {"kimi-cli": "1.52.0"},
+    "roo": {"Roo Code": "3.52.1"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -30,6 +33,14 @@ METHODS = {
     "adk": {"adk_compaction"},
     "aider": {"aider_chat_summary"},
     "pydantic_ai": {"pydantic_ai_history", "pydantic_ai_summary"},
+    "openhands_condensers": {
+        "openhands_v0_recent",
+        "openhands_v0_amortized",
+        "openhands_v0_llm_attention",
+        "openhands_v0_structured",
+    },
+    "kimi": {"kimi_compact"},
+    "roo": {"roo_condense"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}
