@@ -22,6 +22,7 @@ from compaction.closest import closest_or_all, did_you_mean
 from compaction.model import SummaryError
 from compaction.pipeline import PIPELINE, TYPES, Step, check_parameters, make_pipeline
 from compaction.registry import REGISTRY, check_parameter
+from compaction.sets import DEFAULTS, set_members
 from compaction.spec_text import read_items, split_outside, write_value
 from compaction.strategy import History, Method, NotApplicable, Strategy, StrategyError
 from compaction.tokens import LengthCounter
@@ -30,12 +31,6 @@ from compaction.triggers import ALWAYS, Trigger, TriggerError
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
 NAME = r"\w[\w .+-]*?"
 """What a user may call a method."""
-
-METHOD_SETS: Mapping[str, str] = {
-    "@defaults": "all that runs where no strategies are named",
-    "@recency-ladder": "empty, recency at several sizes, none: what the view matched_budget compares with",
-}
-"""Sets of methods that stand for their members in a list of strategies."""
 
 
 def load_registry() -> Mapping[str, Strategy]:
@@ -102,13 +97,12 @@ def try_parameters(method: Method, budget: int) -> None:
 
 
 def default_methods() -> list[Method]:
-    """Every strategy that works without a key and is run unasked, by id: with its defaults, then its variants."""
-    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key" and s.by_default]
-    return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
+    """The methods that run where none are named: the set ``@defaults``."""
+    return parse_methods(DEFAULTS)
 
 
 def parse_methods(spec: str) -> list[Method]:
-    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), one method, or a sweep.
+    """The methods of a text in a list of strategies: a set by its name (``compaction.sets``), one method, or a sweep.
 
     A sweep has lists in the place of values: ``head_tail(tail=[5,10,20])`` is three methods. Raises StrategyError for a
     set that does not exist, and as ``parse_method``.
@@ -116,15 +110,7 @@ def parse_methods(spec: str) -> list[Method]:
     name = spec.strip()
     if not name.startswith("@"):
         return _sweep(spec)
-    if name not in METHOD_SETS:
-        known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
-        raise StrategyError(f"unknown set of methods {name!r}{did_you_mean(name, METHOD_SETS) or f'; known: {known}'}")
-    if name == "@defaults":
-        return default_methods()
-    ladder = load_registry()["recency"]
-    shares = sorted((ladder.params, *ladder.variants), key=lambda params: params["share"])
-    steps = [make_method("recency", {"share": params["share"]}) for params in shares]
-    return [make_method("empty"), *steps, make_method("none")]
+    return [make_method(id, params) for id, params in set_members(name, load_registry())]
 
 
 def _sweep(spec: str) -> list[Method]:

@@ -169,7 +169,7 @@ class Strategy:
     types: Mapping[str, Any]
     doc: str
     variants: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
-    """Parameters other than the defaults with which it is run as well where no strategies are named."""
+    """Parameters other than the defaults with which sets but ``@defaults`` hold it as well."""
     wraps: str = field(default="", kw_only=True)
     """Name of the parameter that holds another method, which this strategy adds something to."""
     limit: LimitFunction | None = field(default=None, kw_only=True)
@@ -189,7 +189,7 @@ class Strategy:
     every_turn: bool = field(default=False, kw_only=True)
     """Whether its original shows the model a view of the history at every call, in place of compacting at times."""
     by_default: bool = field(default=True, kw_only=True)
-    """Whether it is run where no strategies are named."""
+    """Whether ``@defaults`` holds it, which runs where no strategies are named."""
     bites: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     """Parameters with which it changes a short history, for tests."""
     declared_version: int | None = field(default=None, kw_only=True)

@@ -48,6 +48,7 @@ _CHECKPOINT = re.compile(r"Checkpoint for the last \d+ turns:\n|Previous \d+ tur
     variants=({"mode": "fixed"},),
     markers=MARKERS,
     bites={"n": 2, "keep_last_m_turns": 1},
+    by_default=False,
 )
 def complexity_trap_summary(
     history: History,

@@ -231,11 +231,13 @@ _NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}
 def _strategies() -> list[dict[str, Any]]:
     from compaction import load_registry
     from compaction.adapters.known_peers import list_peers
+    from compaction.sets import sets_of
 
     return [
         {
             "name": strategy.id,
             "what": strategy.summary,
+            "sets": sets_of(strategy),
             "parameters": dict(strategy.params),
             "needs": _NEEDS[strategy.needs],
             "peer": f"{strategy.peer} {strategy.peer_version}".strip(),

@@ -93,6 +93,7 @@ def summarization(
         "keep_last_groups": 3,
         "max_summary_input_tokens": None,
     },
+    by_default=False,
 )
 def token_budget(
     history: History,

@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from compaction import Strategy, load_registry
 from compaction.closest import did_you_mean
+from compaction.sets import sets_of
 from flows.cli.pages.schema_page import draw_references, schema_page
 from flows.database.ready_queries import ready_queries
 from flows.reporting.text_tables import markdown
@@ -39,7 +40,8 @@ _METHODS = """\
 
 A section for each strategy, from the code (`compaction-eval describe methods` prints this page). A method on the
 leaderboard is a strategy with parameters: `head_tail(tail=20)`. What each is modelled on and where it differs, how to
-compose them, run the originals or add your own: [strategies and their sources](strategies.md).
+compose them, run the originals or add your own: [strategies and their sources](strategies.md). `@…` are the
+[sets](strategies.md#sets) that have it.
 
 "needs a summariser" says that the strategy asks a model for a summary: the embedded engine's, which only extracts
 lines, unless `--summarizer` or `--model` names a language model. "needs a key" says that a provider does the
@@ -97,7 +99,7 @@ def _method(strategy: Strategy) -> str:
         peer or "own",
         wants[strategy.needs],
         f"mode {strategy.mode}" if strategy.mode else "",
-        "" if strategy.by_default else "run only when it is named",
+        ", ".join(f"`{name}`" for name in sets_of(strategy)),
     ]
     rows = [[f"`{name}`", f"`{_value(value)}`"] for name, value in strategy.params.items()]
     parts = [f"## {strategy.id}\n", f"*{'; '.join(filter(None, facts))}*\n", _prose(strategy.doc)]
@@ -108,7 +110,7 @@ def _method(strategy: Strategy) -> str:
             f"`{strategy.id}({','.join(f'{name}={_value(value)}' for name, value in one.items())})`"
             for one in strategy.variants
         )
-        parts.append(f"Run as well where no strategies are named: {shown}\n")
+        parts.append(f"Also as {shown}\n")
     return "\n".join(parts)
 
 
