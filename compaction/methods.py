@@ -17,8 +17,10 @@ from typing import Any
 
 import compaction.strategies  # noqa: F401 (registers the project's own)
 from compaction.adapters.own_file import SEPARATOR, strategy_in_file
+from compaction.adapters.own_prompt import read_prompt
 from compaction.adapters.peers import PEER, make_peer
 from compaction.closest import closest_or_all, did_you_mean
+from compaction.instructions import NONE, PARAMETERS, Instructions
 from compaction.model import SummaryError
 from compaction.pipeline import PIPELINE, TYPES, Step, check_parameters, make_pipeline
 from compaction.registry import REGISTRY, check_parameter
@@ -54,14 +56,27 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         return make_peer(id, params or {}, parse_method)
     found = _find_strategy(id)
     given = dict(params or {})
+    instructions = _take_instructions(found, given)
     for name, value in given.items():
         if name not in found.params:
-            known = ", ".join(found.params) or "none"
-            meant = did_you_mean(name, found.params)
+            names = [*found.params, *(PARAMETERS if found.needs_model else ())]
+            known, meant = ", ".join(names) or "none", did_you_mean(name, names)
             raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}{meant}")
         given[name] = check_parameter(id, name, value, found.types[name])
     full = {**found.params, **given}
-    return Method(found, full, inner=_inner(found, full[found.wraps]) if found.wraps else None)
+    inner = _inner(found, full[found.wraps]) if found.wraps else None
+    return Method(found, full, inner=inner, instructions=instructions)
+
+
+def _take_instructions(asking: Strategy, params: dict[str, Any]) -> Instructions:
+    """Take ``prompt_file`` and ``focus`` out of the parameters of a strategy that asks a summariser."""
+    if not asking.needs_model:
+        return NONE
+    given = {name: check_parameter(asking.id, name, params.pop(name), str) for name in PARAMETERS if name in params}
+    try:
+        return Instructions(**given, prompt=read_prompt(given["prompt_file"]) if given.get("prompt_file") else "")
+    except StrategyError as error:
+        raise StrategyError(f"strategy {asking.id!r}: {error}") from None
 
 
 def _find_strategy(id: str) -> Strategy:

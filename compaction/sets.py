@@ -41,7 +41,7 @@ def list_sets(registry: Mapping[str, Strategy]) -> dict[str, str]:
 
 
 def sets_of(strategy: Strategy) -> list[str]:
-    """The sets that hold a strategy: its family, and ``@defaults`` where it is among them; none where it takes a key."""
+    """The sets that hold a strategy: its family, and ``@defaults`` where that has it; none where it takes a key."""
     if strategy.needs == "key":
         return []
     return [*([DEFAULTS] if strategy.by_default else []), f"@{family_of(strategy)}"]

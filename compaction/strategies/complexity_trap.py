@@ -218,7 +218,7 @@ class _Checkpoints:
             span += said
         parts.append("\nThese are all of the turns. Write the checkpoint.")
         prompt = (
-            Message("system", instructions("complexity_trap", SECTIONS, self.summary_tokens)),
+            Message("system", instructions(self.history, "complexity_trap", SECTIONS, self.summary_tokens)),
             Message("user", "".join(parts)),
         )
         return SummaryRequest(prompt, tuple(span), SECTIONS, previous, self.summary_tokens)

@@ -231,6 +231,7 @@ _NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}
 def _strategies() -> list[dict[str, Any]]:
     from compaction import load_registry
     from compaction.adapters.known_peers import list_peers
+    from compaction.instructions import PARAMETERS
     from compaction.sets import sets_of
 
     return [
@@ -238,7 +239,7 @@ def _strategies() -> list[dict[str, Any]]:
             "name": strategy.id,
             "what": strategy.summary,
             "sets": sets_of(strategy),
-            "parameters": dict(strategy.params),
+            "parameters": {**strategy.params, **(dict.fromkeys(PARAMETERS, "") if strategy.needs_model else {})},
             "needs": _NEEDS[strategy.needs],
             "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
         }

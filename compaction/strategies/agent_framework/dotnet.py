@@ -353,7 +353,7 @@ def _summarize(history: History, groups: Groups, rule: _Rule, floor: int, summar
     if not span or (len(gone) == 1 and rule.forced and _is_summary(groups[min(gone)])):
         return groups
     asks = "\n".join(f"- {section.ask}" for section in SECTIONS)
-    prompt = instructions("af_net_summarization", SECTIONS, summary_tokens, asks=asks)
+    prompt = instructions(history, "af_net_summarization", SECTIONS, summary_tokens, asks=asks)
     try:
         text = history.summarize(SummaryRequest((Message("system", prompt), *span), span, SECTIONS, "", summary_tokens))
     except BlankSummaryError:

@@ -93,7 +93,11 @@ def methods_page() -> str:
 
 
 def _method(strategy: Strategy) -> str:
-    wants = {"nothing": "", "model": "needs a summariser", "key": f"needs a key of {strategy.needs_key}"}
+    wants = {
+        "nothing": "",
+        "model": "needs a summariser, takes `prompt_file` and `focus`",
+        "key": f"needs a key of {strategy.needs_key}",
+    }
     peer = "" if strategy.peer == "own" else f"after {strategy.peer} {strategy.peer_version}".strip()
     facts = [
         peer or "own",

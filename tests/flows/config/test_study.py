@@ -190,7 +190,10 @@ def test_an_unknown_set_of_methods_is_answered_with_those_that_there_are() -> No
     ("flags", "said"),
     [
         ({"strategies": "@defualts"}, "unknown set of methods '@defualts' (did you mean @defaults?)"),
-        ({"strategies": "none,@recency-lader"}, "unknown set of methods '@recency-lader' (did you mean @recency-ladder?)"),
+        (
+            {"strategies": "none,@recency-lader"},
+            "unknown set of methods '@recency-lader' (did you mean @recency-ladder?)",
+        ),
         ({"strategies": "head_tial"}, "unknown strategy 'head_tial' (did you mean head_tail?)"),
         ({"strategies": "Mask_SWEagnt"}, "unknown strategy 'Mask_SWEagnt' (did you mean mask_sweagent?)"),
         ({"strategies": "head_tail(tial=3)"}, "it has: head, tail (did you mean tail?)"),
