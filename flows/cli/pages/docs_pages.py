@@ -46,6 +46,24 @@ compose them, run the originals or add your own: [strategies and their sources](
 "needs a summariser" says that the strategy asks a model for a summary: the embedded engine's, which only extracts
 lines, unless `--summarizer` or `--model` names a language model. "needs a key" says that a provider does the
 compaction.
+
+What needs a summariser also takes `focus="…"` and `prompt_file="FILE"`
+([a prompt of your own](strategies.md#a-prompt-and-a-focus-of-your-own)).
+"""
+
+_BELOW_MESSAGES = """\
+## What is no method here
+
+Four well-known ways of keeping less of a context work below the message, and have no row.
+
+- **H2O** (arXiv 2306.14048), **StreamingLLM** (2309.17453) and **SnapKV** (2404.14469) throw out keys and values of
+  a running model's cache: H2O keeps the newest positions and those that got most attention so far, StreamingLLM the
+  newest and the first few ("attention sinks"), SnapKV those to which the end of the prompt attends. They need the
+  model's weights and its attention, choose anew in each layer or head, and leave no other text: nothing can be read
+  off, sent to a provider or shown to a judge. `head_tail` and `recency` are no stand-ins for them.
+- **LLMLingua** (2310.05736) drops tokens within a text that a small language model finds easy to guess. What it
+  leaves is text, but what goes is decided by that model, whose weights this project does not bring. Call it in a
+  [strategy of your own](strategies.md#a-strategy-of-your-own): messages with another text count as edited.
 """
 
 _RUBRIC = """\
@@ -89,15 +107,11 @@ compaction-eval --install-completion
 
 def methods_page() -> str:
     """One section a strategy."""
-    return "\n".join([_METHODS, *map(_method, (one for _, one in sorted(load_registry().items())))])
+    return "\n".join([_METHODS, *map(_method, (one for _, one in sorted(load_registry().items()))), _BELOW_MESSAGES])
 
 
 def _method(strategy: Strategy) -> str:
-    wants = {
-        "nothing": "",
-        "model": "needs a summariser, takes `prompt_file` and `focus`",
-        "key": f"needs a key of {strategy.needs_key}",
-    }
+    wants = {"nothing": "", "model": "needs a summariser", "key": f"needs a key of {strategy.needs_key}"}
     peer = "" if strategy.peer == "own" else f"after {strategy.peer} {strategy.peer_version}".strip()
     facts = [
         peer or "own",
