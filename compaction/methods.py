@@ -16,8 +16,7 @@ from itertools import product
 from typing import Any
 
 import compaction.strategies  # noqa: F401 (registers the project's own)
-from compaction.adapters.own_file import SEPARATOR, strategy_in_file
-from compaction.adapters.own_prompt import read_prompt
+from compaction.adapters.own_file import SEPARATOR, read_prompt, strategy_in_file
 from compaction.adapters.peers import PEER, make_peer
 from compaction.closest import closest_or_all, did_you_mean
 from compaction.instructions import NONE, PARAMETERS, Instructions

@@ -106,9 +106,13 @@ def test_parts_of_pipelines_and_wrapped_methods_have_words_of_their_own() -> Non
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        ('codex_local(prompt_file="{0}/none.md")', "'codex_local': prompt_file {0}/none.md: no such file; name a file"),
-        ('codex_local(prompt_file="{0}")', "'codex_local': prompt_file {0}: it cannot be read as text in UTF-8; name"),
+        (
+            'codex_local(prompt_file="{0}/none.md")',
+            "'codex_local': prompt_file {0}/none.md: no such file; name one with",
+        ),
+        ('codex_local(prompt_file="{0}")', "'codex_local': prompt_file {0}: no such file; name one with"),
         ('codex_local(prompt_file="{0}/empty.md")', "expected 1 to 100,000 characters of instructions, found 0"),
+        ('codex_local(prompt_file="{0}/bytes.md")', "prompt_file {0}/bytes.md: expected a text in UTF-8"),
         ("codex_local(focus=5)", "'codex_local': focus must be str, not 5"),
         ("codex_local(focsu=tests)", "prompt_file, focus (did you mean focus?)"),
         ("head_tail(focus=tests)", "'head_tail' has no parameter 'focus'; it has: head, tail"),
@@ -116,6 +120,7 @@ def test_parts_of_pipelines_and_wrapped_methods_have_words_of_their_own() -> Non
 )
 def test_what_is_no_prompt_is_one_sentence(spec: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "empty.md").write_text(" \n")
+    (tmp_path / "bytes.md").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(StrategyError) as caught:
         parse_method(spec.format(tmp_path))
     assert said.format(tmp_path) in str(caught.value)
