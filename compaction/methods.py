@@ -16,12 +16,14 @@ from itertools import product
 from typing import Any
 
 import compaction.strategies  # noqa: F401 (registers the project's own)
-from compaction.adapters.own_file import SEPARATOR, strategy_in_file
+from compaction.adapters.own_file import SEPARATOR, read_prompt, strategy_in_file
 from compaction.adapters.peers import PEER, make_peer
 from compaction.closest import closest_or_all, did_you_mean
+from compaction.instructions import NONE, PARAMETERS, Instructions
 from compaction.model import SummaryError
 from compaction.pipeline import PIPELINE, TYPES, Step, check_parameters, make_pipeline
 from compaction.registry import REGISTRY, check_parameter
+from compaction.sets import DEFAULTS, set_members
 from compaction.spec_text import read_items, split_outside, write_value
 from compaction.strategy import History, Method, NotApplicable, Strategy, StrategyError
 from compaction.tokens import LengthCounter
@@ -30,12 +32,6 @@ from compaction.triggers import ALWAYS, Trigger, TriggerError
 ENTRY_POINT_GROUP = "compaction_eval.strategies"
 NAME = r"\w[\w .+-]*?"
 """What a user may call a method."""
-
-METHOD_SETS: Mapping[str, str] = {
-    "@defaults": "all that runs where no strategies are named",
-    "@recency-ladder": "empty, recency at several sizes, none: what the view matched_budget compares with",
-}
-"""Sets of methods that stand for their members in a list of strategies."""
 
 
 def load_registry() -> Mapping[str, Strategy]:
@@ -59,14 +55,27 @@ def make_method(id: str, params: Mapping[str, Any] | None = None) -> Method:
         return make_peer(id, params or {}, parse_method)
     found = _find_strategy(id)
     given = dict(params or {})
+    instructions = _take_instructions(found, given)
     for name, value in given.items():
         if name not in found.params:
-            known = ", ".join(found.params) or "none"
-            meant = did_you_mean(name, found.params)
+            names = [*found.params, *(PARAMETERS if found.needs_model else ())]
+            known, meant = ", ".join(names) or "none", did_you_mean(name, names)
             raise StrategyError(f"strategy {id!r} has no parameter {name!r}; it has: {known}{meant}")
         given[name] = check_parameter(id, name, value, found.types[name])
     full = {**found.params, **given}
-    return Method(found, full, inner=_inner(found, full[found.wraps]) if found.wraps else None)
+    inner = _inner(found, full[found.wraps]) if found.wraps else None
+    return Method(found, full, inner=inner, instructions=instructions)
+
+
+def _take_instructions(asking: Strategy, params: dict[str, Any]) -> Instructions:
+    """Take ``prompt_file`` and ``focus`` out of the parameters of a strategy that asks a summariser."""
+    if not asking.needs_model:
+        return NONE
+    given = {name: check_parameter(asking.id, name, params.pop(name), str) for name in PARAMETERS if name in params}
+    try:
+        return Instructions(**given, prompt=read_prompt(given["prompt_file"]) if given.get("prompt_file") else "")
+    except StrategyError as error:
+        raise StrategyError(f"strategy {asking.id!r}: {error}") from None
 
 
 def _find_strategy(id: str) -> Strategy:
@@ -102,13 +111,12 @@ def try_parameters(method: Method, budget: int) -> None:
 
 
 def default_methods() -> list[Method]:
-    """Every strategy that works without a key and is run unasked, by id: with its defaults, then its variants."""
-    found = [s for _, s in sorted(load_registry().items()) if s.needs != "key" and s.by_default]
-    return [make_method(s.id, params) for s in found for params in ({}, *s.variants)]
+    """The methods that run where none are named: the set ``@defaults``."""
+    return parse_methods(DEFAULTS)
 
 
 def parse_methods(spec: str) -> list[Method]:
-    """The methods of a text in a list of strategies: a set by its name (``METHOD_SETS``), one method, or a sweep.
+    """The methods of a text in a list of strategies: a set by its name (``compaction.sets``), one method, or a sweep.
 
     A sweep has lists in the place of values: ``head_tail(tail=[5,10,20])`` is three methods. Raises StrategyError for a
     set that does not exist, and as ``parse_method``.
@@ -116,15 +124,7 @@ def parse_methods(spec: str) -> list[Method]:
     name = spec.strip()
     if not name.startswith("@"):
         return _sweep(spec)
-    if name not in METHOD_SETS:
-        known = "; ".join(f"{set}: {what}" for set, what in METHOD_SETS.items())
-        raise StrategyError(f"unknown set of methods {name!r}{did_you_mean(name, METHOD_SETS) or f'; known: {known}'}")
-    if name == "@defaults":
-        return default_methods()
-    ladder = load_registry()["recency"]
-    shares = sorted((ladder.params, *ladder.variants), key=lambda params: params["share"])
-    steps = [make_method("recency", {"share": params["share"]}) for params in shares]
-    return [make_method("empty"), *steps, make_method("none")]
+    return [make_method(id, params) for id, params in set_members(name, load_registry())]
 
 
 def _sweep(spec: str) -> list[Method]:

@@ -14,12 +14,13 @@ messages whose ``covers`` names what they stand for (summaries). What was droppe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from compaction.code_version import function_version, source_sha256
 from compaction.groups import Group, group_messages
+from compaction.instructions import NONE, Instructions
 from compaction.markers import Declared
 from compaction.model import (
     BlankSummaryError,
@@ -84,6 +85,8 @@ class History:
     """Every model call that was made, in order."""
     flags: list[str] = field(default_factory=list)
     """What the strategy noted about this compaction, each once."""
+    instructions: Instructions = NONE
+    """The words of the method's user to the summariser."""
 
     def __post_init__(self) -> None:
         self.session = self.session or self.messages
@@ -169,7 +172,7 @@ class Strategy:
     types: Mapping[str, Any]
     doc: str
     variants: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
-    """Parameters other than the defaults with which it is run as well where no strategies are named."""
+    """Parameters other than the defaults with which sets but ``@defaults`` hold it as well."""
     wraps: str = field(default="", kw_only=True)
     """Name of the parameter that holds another method, which this strategy adds something to."""
     limit: LimitFunction | None = field(default=None, kw_only=True)
@@ -189,7 +192,7 @@ class Strategy:
     every_turn: bool = field(default=False, kw_only=True)
     """Whether its original shows the model a view of the history at every call, in place of compacting at times."""
     by_default: bool = field(default=True, kw_only=True)
-    """Whether it is run where no strategies are named."""
+    """Whether ``@defaults`` holds it, which runs where no strategies are named."""
     bites: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
     """Parameters with which it changes a short history, for tests."""
     declared_version: int | None = field(default=None, kw_only=True)
@@ -226,6 +229,8 @@ class Method:
     """What the user calls it; empty for the name that follows from the parameters."""
     inner: Method | None = None
     """The method that this one adds something to, if it does: the one that ``params[strategy.wraps]`` names."""
+    instructions: Instructions = NONE
+    """The user's own words to its summariser."""
 
     @property
     def name(self) -> str:
@@ -236,7 +241,7 @@ class Method:
     def spec(self) -> str:
         """The text that ``parse_method`` makes it of, without its label."""
         changed = {k: v for k, v in self.params.items() if v != self.strategy.params[k]}
-        inside = ",".join(f"{k}={write_value(v)}" for k, v in changed.items())
+        inside = ",".join(f"{k}={write_value(v)}" for k, v in {**changed, **self.instructions.params}.items())
         return f"{self.strategy.id}({inside})" if inside else self.strategy.id
 
     @property
@@ -269,9 +274,9 @@ class Method:
 
     @property
     def version(self) -> str:
-        """Version of the strategy, and of the one inside: ``1``, ``1+recency@2``."""
-        inner = self.inner
-        return self.strategy.version if inner is None else join_versions(self.strategy.version, [inner])
+        """Versions of the strategy, its user's prompt and the inner one: ``1``, ``1+prompt@1f3a``, ``1+recency@2``."""
+        own = self.strategy.version + self.instructions.version
+        return own if self.inner is None else join_versions(own, [self.inner])
 
     @property
     def recalls(self) -> bool:
@@ -281,6 +286,8 @@ class Method:
     def run(self, history: History) -> Sequence[Message]:
         """Run the strategy's function on a history; a strategy that wraps another is given the inner method."""
         params = self.params if self.inner is None else {**self.params, self.strategy.wraps: self.inner}
+        if history.instructions != self.instructions:
+            history = replace(history, instructions=self.instructions)
         return self.strategy.function(history, **params)
 
     def limit(self, history: History) -> int | None:

@@ -1,4 +1,4 @@
-"""Strategies in a file of the user's own: ``mine.py:last_messages`` names the file and the strategy's id in it."""
+"""Files of the user's own: strategies (``mine.py:last_messages``) and prompts (``prompt_file="short.md"``)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from compaction.strategy import Strategy, StrategyError
 
 SEPARATOR = ".py:"
 """What tells the name of a file from that of a strategy."""
+MOST_OF_PROMPT = 100_000
+"""Characters of a prompt."""
 
 
 def strategy_in_file(id: str) -> Strategy:
@@ -48,3 +50,24 @@ def _strategies_of(file: str) -> Mapping[str, Strategy]:
     finally:
         found = {id: REGISTRY.pop(id) for id in set(REGISTRY) - before}
     return found
+
+
+def read_prompt(file: str) -> str:
+    """The text of a file with a prompt, 1 to 100,000 characters. Raises StrategyError where there is none."""
+    return _prompt_in(str(Path(file).expanduser().resolve()), file)
+
+
+@cache
+def _prompt_in(path: str, file: str) -> str:
+    """Read a file once, so that a run has one prompt from its first point to its last."""
+    if not Path(path).is_file():
+        raise StrategyError(f"prompt_file {file}: no such file; name one with the instructions to the summariser")
+    try:
+        text = Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        raise StrategyError(f"prompt_file {file}: expected a text in UTF-8 that can be read") from None
+    if not 0 < len(text) <= MOST_OF_PROMPT:
+        raise StrategyError(
+            f"prompt_file {file}: expected 1 to {MOST_OF_PROMPT:,} characters of instructions, found {len(text):,}"
+        )
+    return text

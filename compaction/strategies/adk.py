@@ -182,7 +182,9 @@ class _Session:
         return True
 
     def _request(self, span: Sequence[Message]) -> SummaryRequest:
-        prompt = instructions("adk_compaction", (), self.summary_tokens, events=render_events(span))
+        prompt = instructions(
+            self.history, "adk_compaction", (), self.summary_tokens, material={"events": render_events(span)}
+        )
         shown = tuple(self._shorten(message) for message in span)
         return SummaryRequest((Message("user", prompt),), shown, (), max_tokens=self.summary_tokens)
 

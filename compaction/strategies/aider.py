@@ -141,7 +141,7 @@ class _Summary:
         if not span:
             return None
         asked = (
-            Message("system", instructions("aider_chat_summary", (), self.summary_tokens)),
+            Message("system", instructions(self.history, "aider_chat_summary", (), self.summary_tokens)),
             Message("user", write_messages(messages)),
         )
         text = self.history.summarize(SummaryRequest(asked, span, (), max_tokens=self.summary_tokens))

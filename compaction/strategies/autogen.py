@@ -23,6 +23,7 @@ MARKERS = removed("Skipped {n} messages.")
     peer_version="0.7.5",
     markers=MARKERS,
     bites={"head_size": 1, "tail_size": 3},
+    by_default=False,
 )
 def autogen_head_tail(history: History, *, head_size: Positive = 2, tail_size: Positive = 8) -> Sequence[Message]:
     """The first ``head_size`` and the last ``tail_size`` messages with ``Skipped N messages.`` between them.

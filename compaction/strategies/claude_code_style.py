@@ -71,7 +71,7 @@ def claude_code_style_regen(history: History, *, summary_tokens: Positive = SUMM
         return history.messages
     latest = max((i for i, message in enumerate(parts.conversation) if is_summary(message)), default=0)
     span = (*parts.input, *parts.conversation[latest:])
-    request = _request(parts.system, span, summary_tokens)
+    request = _request(history, parts.system, span, summary_tokens)
     text = without_analysis(history.summarize(request))
     summary = Message("user", f"{OPENING}{text}{CLOSING}", covers=stands_for(parts.conversation))
     return (*parts.system, *parts.input, summary)
@@ -86,9 +86,11 @@ def without_analysis(text: str) -> str:
     return (text[: found.start()] + text[found.end() :]).strip() or text
 
 
-def _request(system: tuple[Message, ...], span: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
+def _request(
+    history: History, system: tuple[Message, ...], span: tuple[Message, ...], max_tokens: int
+) -> SummaryRequest:
     asked = (
-        Message("system", instructions("claude_code_style_regen", SECTIONS, max_tokens)),
+        Message("system", instructions(history, "claude_code_style_regen", SECTIONS, max_tokens)),
         Message("user", f"<messages>\n{render((*system, *span))}\n</messages>\n\nWrite the summary now."),
     )
     return SummaryRequest(asked, span, SECTIONS, max_tokens=max_tokens)

@@ -48,6 +48,7 @@ _CHECKPOINT = re.compile(r"Checkpoint for the last \d+ turns:\n|Previous \d+ tur
     variants=({"mode": "fixed"},),
     markers=MARKERS,
     bites={"n": 2, "keep_last_m_turns": 1},
+    by_default=False,
 )
 def complexity_trap_summary(
     history: History,
@@ -217,7 +218,7 @@ class _Checkpoints:
             span += said
         parts.append("\nThese are all of the turns. Write the checkpoint.")
         prompt = (
-            Message("system", instructions("complexity_trap", SECTIONS, self.summary_tokens)),
+            Message("system", instructions(self.history, "complexity_trap", SECTIONS, self.summary_tokens)),
             Message("user", "".join(parts)),
         )
         return SummaryRequest(prompt, tuple(span), SECTIONS, previous, self.summary_tokens)

@@ -121,7 +121,7 @@ def deepagents(
     if cut <= 0:
         return (*apart, *state)
     shown = tuple(without_reasoning(history, message) for message in state[:cut])
-    text = history.summarize(summary_request(shown, summary_tokens))
+    text = history.summarize(summary_request(history, shown, summary_tokens))
     summary = SUMMARY.format(path=HISTORY_FILE) + text + SUMMARY_END
     left = (without_reasoning(history, message) for message in state[cut:])
     return (*apart, Message("user", summary, covers=stands_for(shown)), *left)

@@ -43,6 +43,7 @@ MAX_LINE = 300
     wraps=("over", "af_py_sliding_window"),
     markers=MARKERS,
     bites={"over": "af_py_sliding_window(keep_last_groups=3)"},
+    by_default=False,
 )
 def file_index(history: History, over: Method, *, index_tokens: Positive = INDEX_TOKENS) -> Sequence[Message]:
     """What another strategy (``over``) leaves, and a list of the files whose calls or results are gone from it.

@@ -15,7 +15,7 @@ from compaction.parameters import InnerShare, Positive
 from compaction.registry import strategy
 from compaction.strategies.shared.originals import json_length, utf16_length
 from compaction.strategies.shared.parts import make_once, stands_for, system_prompt, with_text, without_reasoning
-from compaction.strategies.shared.requests import instructions, render
+from compaction.strategies.shared.requests import instructions, render, write_prompt
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History
 from compaction.transcript import Message
@@ -213,13 +213,13 @@ def _output_cut(history: History, message: Message, max_chars: int) -> Message:
 
 def _write_and_check(history: History, span: tuple[Message, ...], max_tokens: int) -> str:
     elements = "\n\n".join(f"<{s.title}>\n{s.ask}\n</{s.title}>" for s in SECTIONS)
-    system = Message("system", instructions("gemini_snapshot", (), max_tokens, elements=elements))
+    system = Message("system", instructions(history, "gemini_snapshot", (), max_tokens, elements=elements))
     shown = f"<history>\n{render(span)}\n</history>"
     merges = any(OPEN in message.text for message in span)
-    task = instructions("gemini_snapshot_merge" if merges else "gemini_snapshot_new", (), max_tokens)
+    task = write_prompt("gemini_snapshot_merge" if merges else "gemini_snapshot_new", (), max_tokens)
     written = (system, Message("user", f"{shown}\n\n{task}"))
     draft = _answer(history, SummaryRequest(written, span, SECTIONS, max_tokens=max_tokens))
-    check = Message("user", instructions("gemini_snapshot_check", (), max_tokens))
+    check = Message("user", write_prompt("gemini_snapshot_check", (), max_tokens))
     checked = (system, Message("user", shown), Message("assistant", draft), check)
     final = _answer(history, SummaryRequest(checked, span, SECTIONS, draft, max_tokens)) or draft
     if not final:

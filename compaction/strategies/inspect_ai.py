@@ -62,7 +62,7 @@ def is_summary(message: Message) -> bool:
     return message.seq is None and message.role == "user" and message.text.startswith(SUMMARY_MARK)
 
 
-@strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS, bites={"preserve": 0.5})
+@strategy("inspect_trim", peer=PEER, peer_version=VERSION, markers=MARKERS, bites={"preserve": 0.5}, by_default=False)
 def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 1) -> Sequence[Message]:
     """System messages, the input, and the newest share ``preserve`` of the other messages.
 
@@ -81,7 +81,12 @@ def inspect_trim(history: History, *, preserve: float = 0.8, passes: Positive = 
 
 
 @strategy(
-    "inspect_edit", peer=PEER, peer_version=VERSION, markers=(*MARKERS, *removed(REMOVED)), bites={"keep_tool_uses": 1}
+    "inspect_edit",
+    peer=PEER,
+    peer_version=VERSION,
+    markers=(*MARKERS, *removed(REMOVED)),
+    bites={"keep_tool_uses": 1},
+    by_default=False,
 )
 def inspect_edit(
     history: History, *, keep_tool_uses: int = 3, keep_thinking_turns: int | None = 1, exclude_tools: str | None = None

@@ -101,7 +101,7 @@ def langchain_summary(
         shown = newest_from_user(history, shown, trim_tokens, keep_system=True)
     covers: tuple[int, ...] = ()
     if shown:
-        text = summary_or_empty(history, summary_request(shown, summary_tokens), mode)
+        text = summary_or_empty(history, summary_request(history, shown, summary_tokens), mode)
         covers = stands_for(shown) if text else ()
     elif mode == "valid":
         raise SummaryError(f"no user message among the last {trim_tokens} tokens: there is nothing to summarise")
@@ -163,9 +163,11 @@ def render_messages(messages: Sequence[Message]) -> str:
     return "\n".join(map(_xml, messages))
 
 
-def summary_request(shown: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
+def summary_request(history: History, shown: tuple[Message, ...], max_tokens: int) -> SummaryRequest:
     """The request for a summary of these messages, in four sections."""
-    prompt = instructions("langchain_summary", SECTIONS, max_tokens, messages=render_messages(shown))
+    prompt = instructions(
+        history, "langchain_summary", SECTIONS, max_tokens, material={"messages": render_messages(shown)}
+    )
     return SummaryRequest((Message("user", prompt),), shown, SECTIONS, max_tokens=max_tokens)
 
 

@@ -38,6 +38,7 @@ def _limit(history: History, *, max_tokens: int | None, max_summary_tokens: int,
     markers=wrapper(PREFIX.rstrip()),
     limit=_limit,
     bites={"max_summary_tokens": 2},
+    by_default=False,
 )
 def langmem_running(
     history: History,

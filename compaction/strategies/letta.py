@@ -146,18 +146,18 @@ def _summary(
     """The summary's text, and the messages that it covers: those that the summariser saw at least in part."""
     shown, limit = _shown_messages(history, span), int(words * TOKENS_A_WORD)
     try:
-        text = history.summarize(_request(shown, prompt, sections, words, limit))
+        text = history.summarize(_request(history, shown, prompt, sections, words, limit))
     except ContextOverflowError:
         shown = tuple(_clamp(history, message) for message in shown)
-        text = history.summarize(_request(shown, prompt, sections, words, limit))
+        text = history.summarize(_request(history, shown, prompt, sections, words, limit))
     return text if len(text) <= clip else text[:clip] + CUT_MARK, stands_for(shown)
 
 
 def _request(
-    shown: tuple[Message, ...], prompt: str, sections: tuple[Section, ...], words: int, limit: int
+    history: History, shown: tuple[Message, ...], prompt: str, sections: tuple[Section, ...], words: int, limit: int
 ) -> SummaryRequest:
     asked = (
-        Message("system", instructions(prompt, sections, limit, words=str(words))),
+        Message("system", instructions(history, prompt, sections, limit, words=str(words))),
         Message("user", f"<start_transcript>\n{render_messages(shown)}\n<end_transcript>"),
     )
     return SummaryRequest(asked, shown, sections, max_tokens=limit)

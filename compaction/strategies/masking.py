@@ -84,7 +84,13 @@ def mask_openhands_v0(
 
 
 @strategy(
-    "mask_seed", every_turn=True, peer="article", peer_version="undated", markers=MASKED, bites={"attention_window": 3}
+    "mask_seed",
+    every_turn=True,
+    peer="article",
+    peer_version="undated",
+    markers=MASKED,
+    bites={"attention_window": 3},
+    by_default=False,
 )
 def mask_seed(history: History, *, attention_window: int = 10) -> Sequence[Message]:
     """Tool results *and user messages* before the last ``attention_window`` messages become ``<MASKED>``.

@@ -232,7 +232,7 @@ class _Condenser:
         tracked = any(e.call is not None and any(t in e.call.name.lower() for t in _TRACKERS) for e in events)
         sections = (SECTIONS[0], TASK_TRACKING, *SECTIONS[1:]) if tracked else SECTIONS
         prompt = (
-            Message("system", instructions("openhands_sdk", sections, self.summary_tokens)),
+            Message("system", instructions(self.history, "openhands_sdk", sections, self.summary_tokens)),
             Message("user", f"{blocks}\nThese are all of the events. Write the summary."),
         )
         return SummaryRequest(prompt, span, sections, "", self.summary_tokens)

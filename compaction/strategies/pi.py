@@ -22,7 +22,7 @@ from compaction.reading.file_paths import Roots
 from compaction.registry import strategy
 from compaction.strategies.shared.originals import cut_head, quarter_tokens, utf16_length
 from compaction.strategies.shared.parts import compaction_cuts, make_once, stands_for, system_prompt, with_text
-from compaction.strategies.shared.requests import instructions, summary_or_empty
+from compaction.strategies.shared.requests import instructions, summary_or_empty, write_prompt
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History
 from compaction.transcript import Message
@@ -262,8 +262,8 @@ def _request(
     parts = [f"<conversation>\n{serialize(span)}\n</conversation>"]
     if previous:
         parts.append(f"<previous-summary>\n{previous}\n</previous-summary>")
-    parts.append(instructions(prompt, sections, max_tokens))
-    asked = (Message("system", instructions("pi_anchored_files_role", (), 0)), Message("user", "\n\n".join(parts)))
+    parts.append(instructions(history, prompt, sections, max_tokens))
+    asked = (Message("system", write_prompt("pi_anchored_files_role", (), 0)), Message("user", "\n\n".join(parts)))
     shown = tuple(_shown(history, message) for message in span)
     return SummaryRequest(asked, shown, sections, previous, max_tokens)
 

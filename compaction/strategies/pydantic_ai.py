@@ -153,7 +153,7 @@ def _request(
         f"<previous-summary>\n{_plain(previous)}\n</previous-summary>"
     )
     transcript = write_transcript(shown, max_chars)
-    prompt = instructions("pydantic_ai_summary", SECTIONS, max_tokens, messages=transcript)
+    prompt = instructions(history, "pydantic_ai_summary", SECTIONS, max_tokens, material={"messages": transcript})
     asked = (Message("user", prompt + update if previous else prompt),)
     return SummaryRequest(asked, span, SECTIONS, previous, max_tokens)
 

@@ -130,7 +130,7 @@ def retrieval_bm25(
     query = next((message.text for message in reversed(session) if message.role == "user"), "")
     kept, cut = _choose(session, _index_of(session).scores(query, len(session)), room, history.counter)
     held = {message.seq: message for message in history.messages}
-    keys: set[str] = set()
+    keys: dict[str, int] = {}
     left: list[Message] = []
     for position, message in enumerate(session):
         now = cut.get(position, message) if position in kept else _stub(history, message, position, keys)
@@ -189,7 +189,7 @@ def _ends(text: str, max_tokens: int) -> str:
     return "\n".join([*lines[:first], CUT_MARK, *lines[first - wanted :]])
 
 
-def _stub(history: History, message: Message, position: int, keys: set[str]) -> Message:
+def _stub(history: History, message: Message, position: int, keys: dict[str, int]) -> Message:
     """The message with a line in the place of its text that says what was there."""
     key = _key(message.text, position, keys)
     return make_once(history.counter, _write_stub, message, key)
@@ -199,15 +199,19 @@ def _write_stub(message: Message, key: str) -> Message:
     return message.with_text(STUB.format(key=key, lines=message.text.count("\n") + 1, kind=_kind(message.text)))
 
 
-def _key(text: str, position: int, keys: set[str]) -> str:
-    """Name a removed text: by the file that it begins with, else by its number."""
+def _key(text: str, position: int, keys: dict[str, int]) -> str:
+    """Name a removed text: by the file that it begins with, else by its number.
+
+    ``keys`` has the names that are taken, each with the number from which on one like it may be free.
+    """
     found = next((match for pattern in _FILE_NAMES if (match := pattern.search(text[:2000]))), None)
     base = found[1].split("/")[-1] if found else f"message_{position}"
-    key, number = base, 2
+    key, number = base, keys.get(base, 2)
     while key in keys:
         key = f"{base}_{number}"
         number += 1
-    keys.add(key)
+    keys[key] = 2
+    keys[base] = number
     return key
 
 

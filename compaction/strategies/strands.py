@@ -30,7 +30,9 @@ SECTIONS = (
 )
 
 
-@strategy("strands_sliding", every_turn=True, peer=PEER, peer_version=VERSION, bites={"window_size": 3})
+@strategy(
+    "strands_sliding", every_turn=True, peer=PEER, peer_version=VERSION, bites={"window_size": 3}, by_default=False
+)
 def strands_sliding(history: History, *, window_size: int = 40, pin_first: int = 0) -> Sequence[Message]:
     """The last ``window_size`` messages from the first user message among them on, and the system prompt.
 

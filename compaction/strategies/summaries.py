@@ -130,6 +130,7 @@ def factory_style_anchored(
     peer="anthropic SDK",
     peer_version="0.125.0",
     markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings(REGENERATED_SECTIONS)),
+    by_default=False,
 )
 def anthropic_sdk_regen(
     history: History, *, summary_tokens: Positive = SUMMARY_TOKENS, result_chars: Positive | None = None
@@ -161,7 +162,7 @@ def anthropic_sdk_regen(
     return (*system, Message("user", text, covers=stands_for(gone)))
 
 
-@strategy("freeform_summary", needs_model=True, markers=wrapper(FREEFORM_MARK))
+@strategy("freeform_summary", needs_model=True, markers=wrapper(FREEFORM_MARK), by_default=False)
 def freeform_summary(
     history: History,
     *,

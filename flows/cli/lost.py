@@ -46,8 +46,8 @@ Compacted = Annotated[
 Method = Annotated[
     str | None,
     typer.Option(
-        metavar="A,B(X=1)",
-        help="What methods of ours leave of it, without a language model.",
+        metavar="A,B(X=1),@SET",
+        help="What methods of ours, or of a set, leave of it, without a language model.",
         autocompletion=completing.strategies,
     ),
 ]

@@ -231,12 +231,15 @@ _NEEDS = {"nothing": "nothing", "model": "a summariser", "key": "a key"}
 def _strategies() -> list[dict[str, Any]]:
     from compaction import load_registry
     from compaction.adapters.known_peers import list_peers
+    from compaction.instructions import PARAMETERS
+    from compaction.sets import sets_of
 
     return [
         {
             "name": strategy.id,
             "what": strategy.summary,
-            "parameters": dict(strategy.params),
+            "sets": sets_of(strategy),
+            "parameters": {**strategy.params, **(dict.fromkeys(PARAMETERS, "") if strategy.needs_model else {})},
             "needs": _NEEDS[strategy.needs],
             "peer": f"{strategy.peer} {strategy.peer_version}".strip(),
         }

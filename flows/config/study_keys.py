@@ -45,8 +45,8 @@ class StudyKeys:
         tuple[str, ...],
         Key(
             "Strategies to compare, `id`, `id(name=value,…)` or `FILE.py:id` for one of your own; `id(name=[1,2])` is "
-            "one for each value; sets: @defaults (all that can run), @recency-ladder (plain recency at several sizes, "
-            "for the view matched_budget).",
+            "one for each value; sets: @defaults (one a product or idea), @all, a family as in @openhands, "
+            "@recency-ladder (plain recency at several sizes, for the view matched_budget).",
             "@defaults",
             "A,B(X=1),@SET",
             longest=100_000,

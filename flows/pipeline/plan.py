@@ -221,7 +221,7 @@ def method_rows(study: Study) -> list[dict[str, Any]]:
 def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
     strategy = method.strategy
     uses = summarizer if method.needs != "nothing" else None
-    params = dict(method.params)
+    params = {**method.params, **method.instructions.params}
     return {
         "method_id": content_id(
             "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.version

@@ -85,8 +85,13 @@ def session_outcomes(
     if compacted is not None:
         foreign = [replace(message, seq=None) for message in whole.messages[size:]]
         contexts[compacted.name] = recognised(transcript.messages[:cut], foreign)
-    for name, method in _methods(methods, is_alone=compacted is None).items():
-        contexts[name] = _compacted(source, transcript, cut, method, counter)
+    wanted = _methods(methods, is_alone=compacted is None)
+    for name, method in wanted.items():
+        try:
+            contexts[name] = _compacted(source, transcript, cut, method, counter)
+        except NotApplicable as reason:
+            if "@" not in methods or len(wanted) == 1:  # in a set, those that apply are meant
+                raise _unusable(source, name, cut, reason) from None
     told = outcomes(transcript, cut, list(contexts.values()))
     return SessionOutcomes(
         source.label,
@@ -204,8 +209,12 @@ def _compacted(
     history = history_before(transcript, cut, (), counter, DEFAULT_BUDGET, summarizer=EmbeddedSummarizer(counter))
     try:
         return compact(history, method).messages
-    except (NotApplicable, SummaryError) as reason:
-        raise UsageError(
-            f"{source.label}: {method.name} at message {cut}: {reason}; give another --method, --at N, or --compacted "
-            "FILE with what was left"
-        ) from None
+    except SummaryError as reason:
+        raise _unusable(source, method.name, cut, reason) from None
+
+
+def _unusable(source: Input, method: str, cut: int, reason: Exception) -> UsageError:
+    return UsageError(
+        f"{source.label}: {method} at message {cut}: {reason}; give another --method, --at N, or --compacted "
+        "FILE with what was left"
+    )

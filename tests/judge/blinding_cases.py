@@ -11,7 +11,7 @@ from typing import Any
 
 import flows.samples
 from compaction import Message, Method, NotApplicable, SummaryError, SummaryRequest, compact
-from compaction.methods import default_methods, parse_method
+from compaction.methods import parse_method, parse_methods
 from compaction.model import NativeRequest
 from compaction.testing import CharacterCounter, ScriptedProvider, ScriptedSummarizer, history, talk
 from compaction.tokens import counted
@@ -86,7 +86,7 @@ class Case:
 def methods() -> dict[str, Method]:
     """Every strategy with parameters that bite on a short history, all variants, and what is made of strategies."""
     found = {f"{name} small": method for name, method in METHODS.items()}
-    found |= {method.name: method for method in (*default_methods(), *map(parse_method, BITING))}
+    found |= {method.name: method for method in (*parse_methods("@all"), *map(parse_method, BITING))}
     return found
 
 

@@ -90,7 +90,7 @@ class _Rule:
         return self.trigger.holds(meter) or (self.forced and not self.target.holds(meter))
 
 
-@strategy("af_net_truncation", peer=PEER, peer_version=COMMIT, bites={"minimum_preserved_groups": 2})
+@strategy("af_net_truncation", peer=PEER, peer_version=COMMIT, bites={"minimum_preserved_groups": 2}, by_default=False)
 def net_truncation(
     history: History,
     *,
@@ -108,7 +108,7 @@ def net_truncation(
     return _on_index(history, lambda groups: _truncate(history, groups, rule, minimum_preserved_groups))
 
 
-@strategy("af_net_sliding", peer=PEER, peer_version=COMMIT, bites={"keep_last_turns": 1})
+@strategy("af_net_sliding", peer=PEER, peer_version=COMMIT, bites={"keep_last_turns": 1}, by_default=False)
 def net_sliding(
     history: History,
     *,
@@ -137,6 +137,7 @@ def net_sliding(
     variants=({"minimum_preserved_groups": 2, "text": "names"},),
     markers=COLLAPSED,
     bites={"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
+    by_default=False,
 )
 def net_tool_result(
     history: History,
@@ -165,6 +166,7 @@ def net_tool_result(
     variants=({"minimum_preserved_groups": 4},),
     markers=SUMMARISED,
     bites={"trigger": Trigger("tokens>10"), "minimum_preserved_groups": 2},
+    by_default=False,
 )
 def net_summarization(
     history: History,
@@ -351,7 +353,7 @@ def _summarize(history: History, groups: Groups, rule: _Rule, floor: int, summar
     if not span or (len(gone) == 1 and rule.forced and _is_summary(groups[min(gone)])):
         return groups
     asks = "\n".join(f"- {section.ask}" for section in SECTIONS)
-    prompt = instructions("af_net_summarization", SECTIONS, summary_tokens, asks=asks)
+    prompt = instructions(history, "af_net_summarization", SECTIONS, summary_tokens, asks=asks)
     try:
         text = history.summarize(SummaryRequest((Message("system", prompt), *span), span, SECTIONS, "", summary_tokens))
     except BlankSummaryError:

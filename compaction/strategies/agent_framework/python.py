@@ -67,7 +67,7 @@ def _most(
     return None if metric == "messages" else drain if forced else fill
 
 
-@strategy("af_py_truncation", peer=PEER, peer_version=VERSION, limit=_most)
+@strategy("af_py_truncation", peer=PEER, peer_version=VERSION, limit=_most, by_default=False)
 def truncation(
     history: History,
     *,
@@ -108,7 +108,7 @@ def sliding_window(
     return flatten_groups(history, window_groups(history.groups, keep_last_groups, preserve_system=preserve_system))
 
 
-@strategy("af_py_selective_tool_call", peer=PEER, peer_version=VERSION)
+@strategy("af_py_selective_tool_call", peer=PEER, peer_version=VERSION, by_default=False)
 def selective_tool_call(history: History, *, keep_last_tool_call_groups: int = 1) -> Sequence[Message]:
     """Everything but the older groups of tool calls, which go with arguments and results."""
     older = _older_tool_groups(history.groups, keep_last_tool_call_groups)
@@ -137,6 +137,7 @@ def _window(history: History, *, max_tokens: int | None, **_: object) -> int:
     markers=MARKERS,
     limit=_window,
     bites={"keep_last_tool_call_groups": 1},
+    by_default=False,
 )
 def context_window(
     history: History,

@@ -93,6 +93,7 @@ def summarization(
         "keep_last_groups": 3,
         "max_summary_input_tokens": None,
     },
+    by_default=False,
 )
 def token_budget(
     history: History,
@@ -175,7 +176,8 @@ def summarize_groups(
         first_kept -= 1
         retained += len(groups[others[first_kept]].messages)
     candidates = others[:first_kept]
-    chosen = _that_fit(history, [groups[i] for i in candidates], max_input, instructions(PROMPT, (), summary_tokens))
+    asked = instructions(history, PROMPT, (), summary_tokens)
+    chosen = _that_fit(history, [groups[i] for i in candidates], max_input, asked)
     span = tuple(m for number in chosen for m in groups[candidates[number]].messages)
     if not span:
         if candidates:
@@ -183,7 +185,7 @@ def summarize_groups(
         return groups
     if forced and len(span) == 1 and span[0].seq is None:
         return groups
-    prompt = (Message("system", instructions(PROMPT, (), summary_tokens)), Message("user", render(span)))
+    prompt = (Message("system", asked), Message("user", render(span)))
     text = history.summarize(SummaryRequest(prompt, span, (), "", summary_tokens))
     message = counted(Message("assistant", text, covers=stands_for(span)), history.counter)
     gone = {candidates[number] for number in chosen}

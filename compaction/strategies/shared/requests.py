@@ -1,15 +1,17 @@
 """Requests of strategies to a summariser, and the use of its answers.
 
 A prompt is a file in ``compaction/prompts``, named after its strategy; the project's own words, whatever system the
-strategy follows. The messages are shown as numbered text, because summarisers refuse tool calls without tools.
+strategy follows. A user can give another (``compaction.instructions``). The messages are shown as numbered text,
+because summarisers refuse tool calls without tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
+from types import MappingProxyType
 
 from compaction.model import BlankSummaryError, Section, SummaryRequest
 from compaction.strategies.shared.parts import make_once
@@ -38,14 +40,45 @@ def summary_request(
     parts = [f"<previous_summary>\n{previous}\n</previous_summary>"] if previous else []
     parts.append(f"<messages>\n{render(shown)}\n</messages>")
     parts.append("Write the summary now. Answer with the summary and nothing else.")
-    asked = (Message("system", instructions(prompt, sections, max_tokens)), Message("user", "\n\n".join(parts)))
+    asked = (
+        Message("system", instructions(history, prompt, sections, max_tokens)),
+        Message("user", "\n\n".join(parts)),
+    )
     return SummaryRequest(asked, shown, sections, previous, max_tokens)
 
 
-def instructions(prompt: str, sections: Sequence[Section], max_tokens: int, **fields: str) -> str:
+def instructions(
+    history: History,
+    prompt: str,
+    sections: Sequence[Section],
+    max_tokens: int,
+    *,
+    material: Mapping[str, str] = MappingProxyType({}),
+    **fields: str,
+) -> str:
+    """The instructions of a method, or the user's own in their place, and the user's focus behind them.
+
+    ``prompt`` names the method's. ``material`` is what is to be summarised, by its name in the text, where the original
+    has it in the same message as the instructions; it stands behind a text of the user's that does not name it.
+    """
+    own = history.instructions
+    if not own.prompt_file:
+        return own.add_focus(write_prompt(prompt, sections, max_tokens, **material, **fields))
+    text = _fill(Template(own.prompt).safe_substitute, sections, max_tokens, {**material, **fields})
+    unnamed = [name for name in material if name not in Template(own.prompt).get_identifiers()]
+    return own.add_focus("\n\n".join([text, *(f"<{name}>\n{material[name]}\n</{name}>" for name in unnamed)]))
+
+
+def write_prompt(prompt: str, sections: Sequence[Section], max_tokens: int, **fields: str) -> str:
     """Write a prompt with its sections' requests; ``fields`` are further names in the file."""
+    return _fill(Template(_prompt(prompt)).substitute, sections, max_tokens, fields)
+
+
+def _fill(
+    substitute: Callable[..., str], sections: Sequence[Section], max_tokens: int, fields: Mapping[str, str]
+) -> str:
     asks = "\n\n".join(f"## {section.title}\n{section.ask}" for section in sections)
-    return Template(_prompt(prompt)).substitute(fields, sections=asks, max_tokens=max_tokens, empty=EMPTY_SECTION)
+    return substitute(fields, sections=asks, max_tokens=max_tokens, empty=EMPTY_SECTION)
 
 
 def summary_or_empty(history: History, request: SummaryRequest, mode: str) -> str:

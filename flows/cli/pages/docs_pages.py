@@ -24,6 +24,7 @@ from typer.testing import CliRunner
 
 from compaction import Strategy, load_registry
 from compaction.closest import did_you_mean
+from compaction.sets import sets_of
 from flows.cli.pages.schema_page import draw_references, schema_page
 from flows.database.ready_queries import ready_queries
 from flows.reporting.text_tables import markdown
@@ -39,11 +40,30 @@ _METHODS = """\
 
 A section for each strategy, from the code (`compaction-eval describe methods` prints this page). A method on the
 leaderboard is a strategy with parameters: `head_tail(tail=20)`. What each is modelled on and where it differs, how to
-compose them, run the originals or add your own: [strategies and their sources](strategies.md).
+compose them, run the originals or add your own: [strategies and their sources](strategies.md). `@…` are the
+[sets](strategies.md#sets) that have it.
 
 "needs a summariser" says that the strategy asks a model for a summary: the embedded engine's, which only extracts
 lines, unless `--summarizer` or `--model` names a language model. "needs a key" says that a provider does the
 compaction.
+
+What needs a summariser also takes `focus="…"` and `prompt_file="FILE"`
+([a prompt of your own](strategies.md#a-prompt-and-a-focus-of-your-own)).
+"""
+
+_BELOW_MESSAGES = """\
+## What is no method here
+
+Four well-known ways of keeping less of a context work below the message, and have no row.
+
+- **H2O** (arXiv 2306.14048), **StreamingLLM** (2309.17453) and **SnapKV** (2404.14469) throw out keys and values of
+  a running model's cache: H2O keeps the newest positions and those that got most attention so far, StreamingLLM the
+  newest and the first few ("attention sinks"), SnapKV those to which the end of the prompt attends. They need the
+  model's weights and its attention, choose anew in each layer or head, and leave no other text: nothing can be read
+  off, sent to a provider or shown to a judge. `head_tail` and `recency` are no stand-ins for them.
+- **LLMLingua** (2310.05736) drops tokens within a text that a small language model finds easy to guess. What it
+  leaves is text, but what goes is decided by that model, whose weights this project does not bring. Call it in a
+  [strategy of your own](strategies.md#a-strategy-of-your-own): messages with another text count as edited.
 """
 
 _RUBRIC = """\
@@ -87,7 +107,7 @@ compaction-eval --install-completion
 
 def methods_page() -> str:
     """One section a strategy."""
-    return "\n".join([_METHODS, *map(_method, (one for _, one in sorted(load_registry().items())))])
+    return "\n".join([_METHODS, *map(_method, (one for _, one in sorted(load_registry().items()))), _BELOW_MESSAGES])
 
 
 def _method(strategy: Strategy) -> str:
@@ -97,7 +117,7 @@ def _method(strategy: Strategy) -> str:
         peer or "own",
         wants[strategy.needs],
         f"mode {strategy.mode}" if strategy.mode else "",
-        "" if strategy.by_default else "run only when it is named",
+        ", ".join(f"`{name}`" for name in sets_of(strategy)),
     ]
     rows = [[f"`{name}`", f"`{_value(value)}`"] for name, value in strategy.params.items()]
     parts = [f"## {strategy.id}\n", f"*{'; '.join(filter(None, facts))}*\n", _prose(strategy.doc)]
@@ -108,7 +128,7 @@ def _method(strategy: Strategy) -> str:
             f"`{strategy.id}({','.join(f'{name}={_value(value)}' for name, value in one.items())})`"
             for one in strategy.variants
         )
-        parts.append(f"Run as well where no strategies are named: {shown}\n")
+        parts.append(f"Also as {shown}\n")
     return "\n".join(parts)
 
 

@@ -52,10 +52,11 @@ def _complete_list(known: Known) -> Callable[[typer.Context, str], Offer]:
 def strategies(ctx: typer.Context) -> Iterable[tuple[str, str]]:
     """Ids of strategies, and sets of methods."""
     from compaction import load_registry
-    from compaction.methods import METHOD_SETS
+    from compaction.sets import list_sets
 
-    yield from METHOD_SETS.items()
-    yield from ((name, one.summary) for name, one in sorted(load_registry().items()))
+    registry = load_registry()
+    yield from list_sets(registry).items()
+    yield from ((name, one.summary) for name, one in sorted(registry.items()))
 
 
 @_complete_value

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from compaction.strategies.agent_framework.python_summary import PROMPT
-from compaction.strategies.shared.requests import instructions
+from compaction.strategies.shared.requests import write_prompt
 from compaction.transcript import Message
 from tests.compaction.histories import build, packed, random_words, written
 
@@ -53,7 +53,7 @@ class Tokenizer(CharacterEstimatorTokenizer):
 
 
 TOKENIZER = Tokenizer()
-INSTRUCTIONS = instructions(PROMPT, (), 0)
+INSTRUCTIONS = write_prompt(PROMPT, (), 0)
 """Our words in the place of the peer's: the prompt counts towards what the summariser may be shown."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compaction import Message, ToolCall, compact, default_methods, parse_method
+from compaction import Message, ToolCall, compact, parse_method, parse_methods
 from compaction.strategies.retrieval import CUT_MARK
 from compaction.testing import CharacterCounter, history, talk
 from compaction.tokens import counted
@@ -113,8 +113,8 @@ def test_a_method_without_memory_fetches_nothing_and_one_around_it_what_it_fetch
     assert around.recall(left, "weather?", messages) == (messages[0], *left[1:])
 
 
-def test_by_default_it_is_run_with_and_without_retrieval() -> None:
-    names = [method.name for method in default_methods()]
+def test_all_methods_have_it_with_and_without_retrieval() -> None:
+    names = [method.name for method in parse_methods("@all")]
     assert [name for name in names if name.startswith("retrieval")] == ["retrieval_bm25", "retrieval_bm25(retrieve=5)"]
 
 

@@ -49,6 +49,14 @@ def test_the_last_recorded_compaction_is_looked_at(command: Command) -> None:
     assert (rule["seq"], rule["role"], rule["state"], rule["is_gone"]) == (1, "user", "readable", False)
 
 
+def test_of_a_set_those_methods_are_shown_that_apply(command: Command, plain: Path) -> None:
+    names = {one["name"] for one in document(command, plain, "--at", 9, "--method", "@defaults")["contexts"]}
+    assert {"none", "empty", "codex_local"} <= names
+    assert "recorded" not in names
+    alone = command("lost", plain, "--at", 9, "--method", "@recorded")
+    assert "no recorded compaction before this point; give another --method" in alone.stderr
+
+
 def test_ten_statements_that_are_not_kept_are_shown_and_all_when_asked(command: Command) -> None:
     rows = document(command, SAMPLE, "--at", 140, "--method", "empty")["contexts"][0]["statements"]
     assert len(rows) > 10
