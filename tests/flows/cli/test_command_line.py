@@ -177,7 +177,7 @@ def test_under_json_an_error_is_the_document(
     ("typed", "offered"),
     [
         ("run --strategies none,mask_s", "none,mask_seed none,mask_sweagent"),
-        ("run --strategies @rec", "@recency-ladder"),
+        ("run --strategies @rece", "@recency-ladder"),
         ("run --strategies head_tail(tail=1,h", ""),
         ("run --history ch", "chain"),
         ("run --points rec", "recorded"),
