@@ -59,7 +59,7 @@ def kimi_compact(
     span = tuple(_with_text_alone(history, message) for message in messages[:start])
     elements = "\n\n".join(f"<{s.title}>\n{s.ask}\n</{s.title}>" for s in SECTIONS)
     prompt = (
-        Message("system", instructions("kimi_compact", (), summary_tokens, elements=elements)),
+        Message("system", instructions(history, "kimi_compact", (), summary_tokens, elements=elements)),
         Message("user", write_messages(span)),
     )
     text = history.summarize(SummaryRequest(prompt, span, SECTIONS, max_tokens=summary_tokens))

@@ -145,7 +145,7 @@ def openhands_v0_llm_attention(
         return history.messages
     items = "\n".join(f"<ID>{n}</ID>\n<CONTENT>{_content(event)}</CONTENT>" for n, event in enumerate(view))
     prompt = (
-        Message("system", instructions("openhands_v0_llm_attention", (), 0)),
+        Message("system", instructions(history, "openhands_v0_llm_attention", (), 0)),
         Message("user", f"<events>\n{items}\n</events>\n\nPut the identifiers in order now."),
     )
     span = tuple(without_reasoning(history, message) for message in _messages(view))
@@ -341,7 +341,7 @@ def _state_request(
     )
     earlier = cut_middle(previous or "No events summarized", max_chars, TRUNCATED)
     prompt = (
-        Message("system", instructions("openhands_v0_structured", SECTIONS, max_tokens)),
+        Message("system", instructions(history, "openhands_v0_structured", SECTIONS, max_tokens)),
         Message(
             "user", f"<PREVIOUS SUMMARY>\n{earlier}\n</PREVIOUS SUMMARY>\n\n<events>\n{events}\n</events>\n\nWrite."
         ),

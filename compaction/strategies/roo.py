@@ -94,7 +94,7 @@ def roo_condense(
         return (*apart, *said)
     span = tuple(without_reasoning(history, message) for message in said)
     try:
-        text = history.summarize(_request(span, summary_tokens))
+        text = history.summarize(_request(history, span, summary_tokens))
     except SummaryError:
         if mode == "valid" or history.summarizer is None:
             raise
@@ -134,9 +134,9 @@ def _truncate(history: History, apart: Sequence[Message], turns: Sequence[Turn])
     return left
 
 
-def _request(span: Sequence[Message], max_tokens: int) -> SummaryRequest:
+def _request(history: History, span: Sequence[Message], max_tokens: int) -> SummaryRequest:
     asked = (
-        Message("system", instructions("roo_condense", SECTIONS, max_tokens)),
+        Message("system", instructions(history, "roo_condense", SECTIONS, max_tokens)),
         Message("user", f"<events>\n{write_turns(span)}\n</events>\n\nWrite the analysis and the summary now."),
     )
     return SummaryRequest(asked, tuple(span), SECTIONS, max_tokens=max_tokens)
