@@ -1,8 +1,8 @@
 """The time from a click to what it shows, in Chromium, for each kind of view over a million answers.
 
 ``COMPACTION_EVAL_BENCH_STORE`` names a store with results, which is only read; its rows stand in the measured database
-``COMPACTION_EVAL_BENCH_TIMES`` times (47), under ids of their own. ``COMPACTION_EVAL_BENCH_DIR`` keeps that database, for
-the next run. ``first`` is the first click of its kind, ``median`` and ``worst`` are of the others.
+``COMPACTION_EVAL_BENCH_TIMES`` times (47), under ids of their own. ``COMPACTION_EVAL_BENCH_DIR`` keeps that for the
+next run. ``first`` is the first click of its kind, ``median`` and ``worst`` are of the others.
 """
 
 from __future__ import annotations
@@ -89,13 +89,17 @@ def page(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bro
 
 def links(store: Store) -> dict[str, list[str]]:
     """Addresses of every kind of view, of points whose messages the store has."""
-    board = [quote(row["method"], safe="") for row in rows(store, "SELECT method FROM fronts WHERE NOT is_control")]
+    methods = rows(
+        store, "SELECT method FROM fronts JOIN stg_methods USING (method) WHERE NOT is_control ORDER BY line"
+    )
+    board = [quote(row["method"], safe="") for row in methods]
     points = [
         (quote(row["session_id"], safe=""), row["cycle"])
         for row in rows(
             store,
-            "SELECT DISTINCT session_id, cycle FROM int_answer_scores JOIN sessions USING (session_id) "
-            f"WHERE n_messages > 100 AND NOT regexp_matches(session_id, '-[0-9]{{1,2}}$') ORDER BY ALL LIMIT {CLICKS}",
+            "SELECT session_id, max(cycle) AS cycle FROM int_answer_scores JOIN sessions USING (session_id) WHERE "
+            "n_messages > 100 AND NOT regexp_matches(session_id, '-[0-9]{1,2}$') "
+            f"GROUP BY ALL ORDER BY ALL LIMIT {CLICKS}",
         )
     ]
     best, other = board[:2]

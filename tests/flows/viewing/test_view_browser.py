@@ -205,56 +205,66 @@ def test_evidence_leads_to_its_message_and_the_summary_that_says_it_is_marked(pa
     assert marked, "no statement is said by the summary"
 
 
-def test_each_lost_statement_has_where_it_stood_what_is_nearest_and_what_needed_it(page: Browser, store: Store) -> None:
-    """As `lost_statements` has it; what is told in part stands there too."""
+def test_each_lost_statement_says_where_it_stood_and_what_is_nearest_to_it(page: Browser, store: Store) -> None:
     stored = rows(
         store,
-        "SELECT probe_type, text, state, stated_at, lines, needed_at FROM lost_statements "
-        f"WHERE session_id = '{ORDINARY}' AND cycle = 1 AND method = 'head_tail' "
-        f"AND probe_id IN (SELECT probe_id FROM probes JOIN points USING (point_id) WHERE cycle = 1) ORDER BY position",
+        "SELECT probe_type, text, state, stated_at, lines FROM lost_statements WHERE cycle = 1 "
+        f"AND session_id = '{HOSTILE}' AND method = 'head_tail' AND state = 'lost' ORDER BY probe_type, position",
     )
-    assert any(row["needed_at"] is not None for row in stored)
-    seen = []
-    for kind in {row["probe_type"] for row in stored}:
-        page.run("document.getElementById('lost-facts')?.remove()")
-        page.go(f"#beside/{ORDINARY}/1/all/{kind}/head_tail/none")
-        page.until("document.getElementById('lost-facts')")
-        cells = page.run("""
-            return [...document.querySelectorAll('#lost-facts tbody tr')].map((row) =>
-                [...row.cells].map((one) => one.textContent))
-        """)
-        assert {row[0] for row in cells} == {"head_tail"}, "the control has lost nothing"
-        gone = [row for row in cells if row[1] in ("lost", "out of date", "contradicted")]
-        wanted = [row for row in stored if row["probe_type"] == kind]
-        assert [[row[2], row[3]] for row in gone] == [[row["text"], f"message {row['stated_at']}"] for row in wanted]
-        for shown, row in zip(gone, wanted, strict=True):
-            assert shown[4].startswith(row["lines"] or "none found")
-            if row["needed_at"] is None:
-                assert shown[5] in ("none found", "cannot be checked")
-                seen.append(shown[5])
-            else:
-                assert f"message {row['needed_at']}" in shown[5] or f"#{row['needed_at']}" in shown[5]
-    assert {*seen} == {"none found", "cannot be checked"}
-    assert page.logged() == []
-
-
-def test_a_lost_statement_leads_to_where_it_stood_and_to_what_needed_it(page: Browser, store: Store) -> None:
-    [row, *_] = rows(
-        store,
-        f"SELECT * FROM lost_statements WHERE session_id = '{HOSTILE}' AND cycle = 1 AND method = 'head_tail' "
-        "AND needed_at IS NOT NULL ORDER BY probe_type",
-    )
-    page.go(f"#beside/{HOSTILE}/1/all/{row['probe_type']}/head_tail")
-    page.until("document.querySelector('#lost-facts details')")
-    stood = page.run("""
+    assert stored
+    page.go(f"#beside/{HOSTILE}/1/all/{stored[0]['probe_type']}/head_tail/none")
+    page.until("document.getElementById('lost-facts')")
+    cells = page.run("""
+        return [...document.querySelectorAll('#lost-facts tbody tr')].map((row) =>
+            [...row.cells].map((one) => one.textContent))
+    """)
+    assert {row[0] for row in cells} == {"head_tail"}, "the control has lost nothing"
+    wanted = [row for row in stored if row["probe_type"] == stored[0]["probe_type"]]
+    assert [row[3] for row in cells if row[1] == "lost"] == [f"message {row['stated_at']}" for row in wanted]
+    assert all(row[4].startswith("none found") for row in cells if row[1] == "lost")
+    stood, shown = page.run("""
         const button = document.querySelector('#lost-facts [data-to]');
         button.click();
         return [button.dataset.to, document.querySelector('#beside .line.here').dataset.seq];
     """)
-    assert int(stood[1]) <= int(stood[0])
-    for _ in range(2):
-        page.run("for (const box of document.querySelectorAll('#lost-facts details')) box.open = true")
-        page.until("[...document.querySelectorAll('#lost-facts details')].every((box) => box.childElementCount > 1)")
+    assert int(shown) <= int(stood)
+    page.run("document.getElementById('lost-facts').id = 'before'")
+    page.go(f"#beside/{HOSTILE}/1/all/{stored[0]['probe_type']}/none")
+    page.until("document.getElementById('lost-facts')")
+    assert page.texts("#lost-facts p") == ["No method here lost any of it."]
+    assert page.logged() == []
+
+
+def test_none_found_and_cannot_be_checked_are_told_apart_and_a_later_message_opens(page: Browser) -> None:
+    page.go(f"#beside/{HOSTILE}/1/all/-/head_tail")
+    page.until("document.getElementById('beside')")
+    page.run(
+        """
+        window.lostPack = { session: { id: arguments[0] }, texts: [arguments[1], "near"], messages: [] };
+        const state = [["lost", 0.1, null], ["contradicted", 0, 1], ["unknown", null, null], ["readable", 1, null]];
+        const probe = {
+            statements: [[0, 3, 50, true], ...[3, null, 3, 3].map((stood) => [0, stood, null, stood !== null])],
+            answers: { 0: [0, 0, 0, 0, 0, [], state] },
+        };
+        drill.append(lostFacts(lostPack, { methods: { 0: { context: [] } } }, probe, [0]));
+        """,
+        HOSTILE,
+        EVIL[1],
+    )
+    cells = page.run("""
+        return [...document.querySelectorAll('#lost-facts tbody tr')].map((row) =>
+            [...row.cells].slice(1).map((one) => one.textContent))
+    """)
+    assert [[row[0], *row[2:]] for row in cells] == [
+        ["lost", "message 3", "none foundoverlap 0.10", "message 50"],
+        ["contradicted", "message 3", "nearoverlap 0.00", "none found"],
+        ["unknown: only the provider can read it", "cannot be checked", "cannot be checked", "cannot be checked"],
+        ["not measured", "message 3", "cannot be checked", "none found"],
+    ]
+    assert {row[1] for row in cells} == {EVIL[1]}
+    page.run("document.querySelector('#lost-facts details').open = true")
+    page.until("document.querySelector('#lost-facts details details')")
+    page.run("document.querySelector('#lost-facts details details').open = true")
     page.until("document.querySelector('#lost-facts details details pre')")
     assert page.logged() == []
 
