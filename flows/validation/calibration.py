@@ -103,7 +103,7 @@ def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed
         seed = seed if seed is not None else frame
         sample_id = content_id("sample", frame, number, seed)[:12]
         chances = draw_candidates(list(candidates.values()), number, seed)
-        asked = asked_by_type(connection, chosen["judge_id"])
+        asked = _asked_by_type(connection, chosen["judge_id"])
         order = sorted(chances, key=lambda answer_id: content_id("row", seed, answer_id))
         items = sheet_items(connection, order, asked)
         criteria = rubric_criteria(connection, study, chosen["rubric"], asked)
@@ -121,8 +121,7 @@ def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed
     )
 
 
-def asked_by_type(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, frozenset[str]]:
-    """Probe type → criteria that a judge was asked."""
+def _asked_by_type(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict[str, frozenset[str]]:
     rows = connection.execute(f"{_ASKED} WHERE judge_id = $id", {"id": judge_id}).fetchall()
     return {kind: frozenset(c for k, c in rows if k == kind) for kind in sorted({kind for kind, _ in rows})}
 

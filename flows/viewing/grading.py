@@ -6,7 +6,6 @@ shown. The order goes round the methods by lot, and begins with the answers of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,12 @@ from flows.reporting.html.visible import show_invisible
 from flows.reporting.text_tables import fetch_rows
 from flows.store.store import Store
 from flows.support.errors import UsageError
-from flows.validation.calibration import asked_by_type, rubric_criteria, sheet_items, study_of_results
+from flows.validation.calibration import rubric_criteria, sheet_items, study_of_results
 from flows.validation.label_file import LabelFile
 from flows.viewing.live_store import LiveStore, OpenDatabase
-from judge import Criterion
+from judge.probe import PROBE_TYPES
 
+ASKED = "SELECT DISTINCT criterion FROM scores WHERE answer_id = $answer_id AND judge_id = $judge_id"
 CRITERIA = "SELECT DISTINCT criterion FROM scores ORDER BY criterion"
 SAMPLES = "SELECT sample_id FROM label_samples WHERE answer_id = $answer_id ORDER BY drawn_at DESC LIMIT 1"
 
@@ -45,11 +45,10 @@ class Grading:
     """
 
     def __init__(self, live: LiveStore, store: Store, labels: LabelFile, seed: str | None = None) -> None:
-        self._live, self._store, self._labels, self._seed = live, store, labels, seed
+        self._live, self._labels, self._seed = live, labels, seed
         self._of: OpenDatabase | None = None
         self._queues: dict[str, list[str]] = {}
-        self._asked: dict[str, Mapping[str, frozenset[str]]] = {}
-        self._criteria: dict[str, list[Criterion]] = {}
+        self._study = study_of_results(store)
 
     def item(self, judge: str, answer: str = "", after: str = "") -> Row | None:
         """An answer to grade, or the next one where none is named; None for one that the store has not.
@@ -60,15 +59,16 @@ class Grading:
             after: An answer that was skipped: the next one after it.
         """
         with self._live.reading(judge) as (opened, figures):
-            self._prepare(opened, figures.judge)
             judge_id = figures.judge["judge_id"]
             about = {"file": str(self._labels.path), "n_graded": len(self._labels.graded)}
             answer = answer or self._next(opened, judge_id, after)
             if not answer:
                 return {**about, "answer": None}
-            found = sheet_items(opened.connection, [answer], self._asked[judge_id])
-        if not found:
-            return None
+            rows = opened.connection.execute(ASKED, {"answer_id": answer, "judge_id": judge_id}).fetchall()
+            asked: dict[str, frozenset[str]] = {kind: frozenset(name for (name,) in rows) for kind in PROBE_TYPES}
+            if not rows or not (found := sheet_items(opened.connection, [answer], asked)):
+                return None
+            criteria = rubric_criteria(opened.connection, self._study, figures.judge["rubric"], asked)
         [item] = found
         return {
             **about,
@@ -78,11 +78,7 @@ class Grading:
             "question": show_invisible(item.question),
             "truth": show_invisible(item.true_answer),
             "text": show_invisible(item.answer),
-            "criteria": [
-                [one.id, one.question, sorted(one.anchors.items())]
-                for one in self._criteria[judge_id]
-                if one.id in item.asked
-            ],
+            "criteria": [[one.id, one.question, sorted(one.anchors.items())] for one in criteria],
         }
 
     def add(self, judge: str, grades: Any) -> Row:
@@ -101,20 +97,11 @@ class Grading:
         self._labels.add(item["answer"], sample[0] if sample else None, scores)
         return {"n_graded": len(self._labels.graded)}
 
-    def _prepare(self, opened: OpenDatabase, judge: Row) -> None:
-        """Read what is asked under a judge, once for a database."""
-        if self._of is not opened:
-            self._of = opened
-            self._queues, self._asked, self._criteria = {}, {}, {}
-        judge_id = judge["judge_id"]
-        if judge_id not in self._asked:
-            asked = self._asked[judge_id] = asked_by_type(opened.connection, judge_id)
-            study = study_of_results(self._store)
-            self._criteria[judge_id] = rubric_criteria(opened.connection, study, judge["rubric"], asked)
-
     def _next(self, opened: OpenDatabase, judge_id: str, after: str) -> str:
         """The first answer without grades; blank where all have some."""
         graded = self._labels.graded
+        if self._of is not opened:
+            self._of, self._queues = opened, {}
         queue = self._queues.get(judge_id, [])
         if not set(queue) - graded:
             values = {"judge_id": judge_id, "seed": self._seed or judge_id, "graded": sorted(graded)}

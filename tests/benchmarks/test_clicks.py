@@ -24,7 +24,12 @@ from tests.flows.reporting.html.report_browser import Browser, open_browser
 from tests.flows.viewing.live_view import needs_browser, rows, viewed
 
 OWN = os.environ.get("COMPACTION_EVAL_BENCH_STORE", "")
-pytestmark = [pytest.mark.benchmark, *needs_browser, pytest.mark.skipif(not OWN, reason="needs a store of one's own")]
+pytestmark = [
+    pytest.mark.benchmark,
+    pytest.mark.timeout(7_200),
+    *needs_browser,
+    pytest.mark.skipif(not OWN, reason="needs a store of one's own"),
+]
 
 IDS = {"answer_id", "compaction_id", "point_id", "probe_id", "session_id", "parent_session_id", "recorded_id"}
 SESSIONS = 10_000

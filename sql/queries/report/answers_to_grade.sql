@@ -1,5 +1,5 @@
 -- One row per answer that a person is asked to grade next, in that order: the first answer of every method by lot, then
--- the second of every method; those of the judge's newest sample before all others. At most 1,000.
+-- the second of every method; those of the judge's newest sample before all others. At most 20 a method.
 --
 -- Parameters (variables):
 --   judge_id   judge version that has scored the answers
@@ -14,21 +14,22 @@ with sampled as (
 
 drawn as (
     select
-        answer_id,
         method_id,
         answer_id in (from sampled) as is_sampled,
-        md5(getvariable('seed') || answer_id) as lot
+        unnest(arg_min(answer_id, md5(getvariable('seed') || answer_id), 20)) as answer_id
     from int_answer_scores
     where
         judge_id = getvariable('judge_id')
         and dimension = 'overall'
         and answer_id not in (select unnest(getvariable('graded')))
+    group by all
 )
 
 select answer_id
 from drawn
 order by
     is_sampled desc,
-    row_number() over (partition by method_id order by is_sampled desc, lot asc) asc,
-    lot asc
-limit 1000
+    row_number() over (
+        partition by method_id order by is_sampled desc, md5(getvariable('seed') || answer_id) asc
+    ) asc,
+    md5(getvariable('seed') || answer_id) asc
