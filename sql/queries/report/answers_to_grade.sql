@@ -12,17 +12,25 @@ with sampled as (
     qualify sample_id = first_value(sample_id) over (order by drawn_at desc, sample_id asc)
 ),
 
-drawn as (
+first_ones as (
     select
         method_id,
         answer_id in (from sampled) as is_sampled,
-        unnest(arg_min(answer_id, md5(getvariable('seed') || answer_id), 20)) as answer_id
+        arg_min(answer_id, md5(getvariable('seed') || answer_id), 20) as answer_ids
     from int_answer_scores
     where
         judge_id = getvariable('judge_id')
         and dimension = 'overall'
         and answer_id not in (select unnest(getvariable('graded')))
     group by all
+),
+
+drawn as (
+    select
+        method_id,
+        is_sampled,
+        unnest(answer_ids) as answer_id
+    from first_ones
 )
 
 select answer_id
