@@ -73,7 +73,8 @@ class OpenDatabase:
     def figures_of(self, judge: str) -> Figures:
         """The figures of a judge by name or id; blank is the one with the most scored answers."""
         if judge not in self.figures:
-            self.figures[judge] = load_figures(self.connection, judge or None, sessions=False)
+            found = load_figures(self.connection, judge or None, sessions=False)
+            self.figures[judge] = self.figures[found.judge["judge_id"]] = found  # by its id the page asks from then on
         return self.figures[judge]
 
     def transcript(self, info: SessionInfo) -> Transcript:
