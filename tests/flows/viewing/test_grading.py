@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +22,31 @@ def scores_of(item: dict[str, Any], score: Any) -> dict[str, Any]:
     return {criterion: score for criterion, _, _ in item["criteria"]}
 
 
-def test_every_round_has_one_answer_of_each_method_shown_as_to_a_judge(graded: str, store: Store, labels: Path) -> None:
+@pytest.fixture
+def fresh(store: Store, tmp_path: Path) -> Iterator[str]:
+    """The address of a view for which nobody has graded anything yet."""
+    with viewed(store, "--labels", str(tmp_path / "fresh.csv")) as found:
+        yield found
+
+
+def test_every_round_has_one_answer_of_each_method_shown_as_to_a_judge(
+    fresh: str, store: Store, tmp_path: Path
+) -> None:
     known = {row["answer_id"]: row for row in rows(store, SCORED)}
     methods = {row["method"] for row in known.values()}
     seen = []
     for _ in range(2 * len(methods)):
-        item = ask(graded, "grade")
+        item = ask(fresh, "grade")
         assert item.keys() == {
             "file", "n_graded", "answer", "is_graded", "type", "question", "truth", "text", "criteria"
         }  # fmt: skip
         row = known[item["answer"]]
         assert item["text"].replace("\r\n", "\n") == blind_text(row["text"]) or row["session_id"] == HOSTILE
         assert all(anchors for _, _, anchors in item["criteria"])
-        assert grade(graded, {"answer": item["answer"], "scores": scores_of(item, 3)})[0] == 200
+        assert grade(fresh, {"answer": item["answer"], "scores": scores_of(item, 3)})[0] == 200
         seen.append(row["method"])
     assert {*seen[: len(methods)]} == {*seen[len(methods) :]} == methods
-    assert len(lines_of(labels)) == len(seen)
+    assert len(lines_of(tmp_path / "fresh.csv")) == len(seen)
 
 
 def test_another_seed_is_another_order(graded: str, store: Store, tmp_path: Path) -> None:
