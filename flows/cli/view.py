@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from flows.cli.shared.commands import command
     "view",
     "view /data/store --no-open --port 8899",
     "view --judge openai:gpt-5.2",
+    "view my-store --labels ada.csv",
     order=88,
 )
 def view(
@@ -23,18 +25,27 @@ def view(
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="Where to listen; 0 takes a free port.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address, and open no browser.")] = False,
     judge: o.JudgeOfStore = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels", metavar="FILE.csv", help="Grade answers; the grades are added to this file for `calibrate`."
+        ),
+    ] = None,
+    seed: Annotated[str | None, typer.Option(metavar="SEED", help="Ask for the grades in another order.")] = None,
     language: Annotated[Language, typer.Option("--lang", help="The language of the page.")] = "en",
 ) -> None:
     """Look at the whole store in a browser: the page of `report`, with every session, and a page for SQL.
 
-    It listens on this machine alone and only reads. The address that it prints holds a secret that is new each time:
-    whoever has it can read the sessions of the store. A run may go on meanwhile; its results are there when the page is
-    loaded again. Ctrl-C ends it.
+    It listens on this machine alone, and only reads the store. The address that it prints holds a secret that is new
+    each time: whoever has it can read the sessions of the store. A run may go on meanwhile; its results are there when
+    the page is loaded again. Ctrl-C ends it.
     """
+    from flows.viewing.grading import Grading, open_labels
     from flows.viewing.live_store import LiveStore
     from flows.viewing.server import serve
 
-    live = LiveStore(o.open_store(location or store), judge, language)
-    live.page()  # what is wrong with the store or the judge is said before anything listens
-
-    serve(live, port, o.echo, opens=not no_open)
+    found = o.open_store(location or store)
+    live = LiveStore(found, judge, language)
+    live.page()  # what is wrong with the store, the judge or the file is said before anything listens
+    grading = Grading(live, found, open_labels(found, labels), seed) if labels else None
+    serve(live, port, o.echo, opens=not no_open, grading=grading)

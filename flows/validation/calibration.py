@@ -44,7 +44,7 @@ ORDER BY answer_id
 """
 _TEXTS = """
 SELECT answer_id, probe_type, question, ground_truth, text, max_tokens
-FROM answers JOIN probes USING (probe_id) WHERE list_contains($ids, answer_id)
+FROM answers JOIN probes USING (probe_id) WHERE list_contains($ids, answer_id) AND status = 'done'
 """
 _ASKED = "SELECT DISTINCT probe_type, criterion FROM scores JOIN stg_answers USING (answer_id)"
 
@@ -105,8 +105,8 @@ def draw_sample(store: Store, study: Study, number: int, judge: str | None, seed
         chances = draw_candidates(list(candidates.values()), number, seed)
         asked = _asked_by_type(connection, chosen["judge_id"])
         order = sorted(chances, key=lambda answer_id: content_id("row", seed, answer_id))
-        items = _items(connection, order, asked)
-        criteria = _criteria(connection, study, chosen["rubric"], asked)
+        items = sheet_items(connection, order, asked)
+        criteria = rubric_criteria(connection, study, chosen["rubric"], asked)
     _record_sample(store, sample_id, chosen["judge_id"], [candidates[id] for id in order], chances, seed)
     return Sample(
         sample_id,
@@ -126,20 +126,23 @@ def _asked_by_type(connection: duckdb.DuckDBPyConnection, judge_id: str) -> dict
     return {kind: frozenset(c for k, c in rows if k == kind) for kind in sorted({kind for kind, _ in rows})}
 
 
-def _items(
+def sheet_items(
     connection: duckdb.DuckDBPyConnection, order: Sequence[str], asked: Mapping[str, frozenset[str]]
 ) -> list[SheetItem]:
+    """The rows of a sheet for these answers; those that the store does not have are left out."""
     rows = {row[0]: row for row in connection.execute(_TEXTS, {"ids": list(order)}).fetchall()}
     # What a judge is shown, for the same reason: an answer may quote what only one method writes.
     return [
         SheetItem(id, kind, question, truth, blind_text(answer_text(text or "", max_tokens)), asked[kind])
-        for id, kind, question, truth, text, max_tokens in (rows[id] for id in order)
+        for id, kind, question, truth, text, max_tokens in (rows[id] for id in order if id in rows)
+        if kind in asked
     ]
 
 
-def _criteria(
+def rubric_criteria(
     connection: duckdb.DuckDBPyConnection, study: Study, rubric: str, asked: Mapping[str, frozenset[str]]
 ) -> list[Criterion]:
+    """The criteria that were asked, in the rubric's order; without anchors where the rubric is not to be had."""
     used = frozenset().union(*asked.values())
     known = _rubric(study, rubric)
     if known is not None:

@@ -14,6 +14,8 @@ from starlette.routing import Route
 from flows.reporting.html import library
 from flows.reporting.html.page import chart_script
 from flows.support.errors import EvalError
+from flows.viewing.grading import Grading
+from flows.viewing.guard import GRADES
 from flows.viewing.live_store import LiveStore
 
 if TYPE_CHECKING:
@@ -22,8 +24,14 @@ if TYPE_CHECKING:
     Answer = Callable[[Request], Any]
 
 
-def make_app(live: LiveStore) -> Starlette:
-    """The app that answers from a store. It asks nobody who they are; ``flows.viewing.guard`` does."""
+CLOSED = "grades are taken only by: compaction-eval view --labels FILE"
+
+
+def make_app(live: LiveStore, grading: Grading | None = None) -> Starlette:
+    """The app that answers from a store, and takes grades where there is a file for them.
+
+    It asks nobody who they are; ``flows.viewing.guard`` does.
+    """
 
     def judge(request: Request) -> str:
         return request.query_params.get("judge", "")
@@ -42,6 +50,7 @@ def make_app(live: LiveStore) -> Starlette:
         "query": lambda r: live.query(asked(r, "sql")),
         "nights": lambda _: live.nights(),
         "relations": lambda _: live.relations(),
+        "grade": lambda r: grading.item(judge(r), asked(r, "answer"), asked(r, "after")) if grading else {},
     }
 
     async def data(request: Request) -> Response:
@@ -50,6 +59,17 @@ def make_app(live: LiveStore) -> Starlette:
         if found is None:
             return PlainTextResponse("not in this store", 404)
         return Response(orjson.dumps(found, default=str), media_type="application/json")
+
+    async def take(request: Request) -> Response:
+        if grading is None:
+            return PlainTextResponse(CLOSED, 405)
+        try:
+            grades = orjson.loads(await request.body())
+        except orjson.JSONDecodeError:
+            return PlainTextResponse("expected JSON", 400)
+        return Response(
+            orjson.dumps(await run_in_threadpool(grading.add, judge(request), grades)), media_type="application/json"
+        )
 
     async def page(request: Request) -> Response:
         return Response(await run_in_threadpool(live.page, judge(request)), media_type="text/html")
@@ -66,6 +86,7 @@ def make_app(live: LiveStore) -> Starlette:
         routes=[
             Route("/", page),
             Route("/charts.js", charts),
+            Route(GRADES, take, methods=["POST"]),
             Route("/data/{name}", data),
         ],
         exception_handlers={EvalError: say},

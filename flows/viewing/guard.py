@@ -11,6 +11,10 @@ from starlette.responses import PlainTextResponse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+GRADES = "/data/grades"
+"""The only path that takes something: grades of a person, as JSON."""
+MOST_BYTES = 10_000
+"""Of what is sent."""
 SAFE = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -69,6 +73,19 @@ class Guard:
             return 403, "pages of other sites are not answered"
         if not compare_digest(scope["path"].split("/")[1].encode(), self._token.encode()):
             return 404, "the address needs the token that `compaction-eval view` printed"
-        if scope["method"] not in ("GET", "HEAD"):
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        return self._refusal_to_write(scope, headers)
+
+    def _refusal_to_write(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
+        """A form of another page sends no JSON, and a script of another page has to ask first, with OPTIONS."""
+        if scope["method"] != "POST" or scope["path"] != f"/{self._token}{GRADES}":
             return 405, "this server only shows things"
+        if "origin" not in headers:
+            return 403, "grades are taken from its own page alone"
+        if headers.get("content-type") != "application/json":
+            return 415, "grades are taken as application/json"
+        length = headers.get("content-length", "")
+        if not (length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MOST_BYTES):
+            return 413, f"expected at most {MOST_BYTES:,} bytes, and their number"
         return None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -72,7 +73,8 @@ class OpenDatabase:
     def figures_of(self, judge: str) -> Figures:
         """The figures of a judge by name or id; blank is the one with the most scored answers."""
         if judge not in self.figures:
-            self.figures[judge] = load_figures(self.connection, judge or None, sessions=False)
+            found = load_figures(self.connection, judge or None, sessions=False)
+            self.figures[judge] = self.figures[found.judge["judge_id"]] = found  # by its id the page asks from then on
         return self.figures[judge]
 
     def transcript(self, info: SessionInfo) -> Transcript:
@@ -121,24 +123,29 @@ class LiveStore:
         self._lock, self._query_lock = threading.Lock(), threading.Lock()
         self._opened: OpenDatabase | None = None
 
+    @contextmanager
+    def reading(self, judge: str = "") -> Iterator[tuple[OpenDatabase, Figures]]:
+        """The newest database and a judge's figures, while nobody else asks it. Raises UsageError, StoreError."""
+        with self._lock:
+            opened = self._open()
+            yield opened, opened.figures_of(judge or self._judge)
+
     def prepare(self) -> None:
         """Read the descriptions of all sessions ahead of the first click, which takes seconds where there are many."""
         read_parts(self._store)
 
     def page(self, judge: str = "") -> bytes:
         """Make the page of a judge. Raises UsageError where nothing is scored, StoreError without a database."""
-        with self._lock:
-            opened, judge = self._open(), judge or self._judge
-            if judge not in opened.pages:
-                opened.pages[judge] = live_page(self._store, opened.figures_of(judge), self._language)
-            return opened.pages[judge]
+        with self.reading(judge) as (opened, figures):
+            judge_id = figures.judge["judge_id"]
+            if judge_id not in opened.pages:
+                opened.pages[judge_id] = live_page(self._store, figures, self._language)
+            return opened.pages[judge_id]
 
     def sessions(self, judge: str, method: str, other: str, find: str) -> Row:
         """The sessions of a method with its means there beside another's, ``MOST_ROWS`` at most."""
-        with self._lock:
-            opened = self._open()
-            judge_id = opened.figures_of(judge or self._judge).judge["judge_id"]
-            values = {"judge_id": judge_id, "method": method, "other": other, "find": find}
+        with self.reading(judge) as (opened, figures):
+            values = {"judge_id": figures.judge["judge_id"], "method": method, "other": other, "find": find}
             with with_variables(opened.connection, values):
                 found = fetch_rows(opened.connection, sql_text("queries/report", "method_sessions"), MOST_ROWS).dicts()
         rows = [{**_session(row), "mean": row["mean"], "other_mean": row["other_mean"]} for row in found]
@@ -146,9 +153,7 @@ class LiveStore:
 
     def session(self, judge: str, session: str) -> Row | None:
         """A session's points with their questions and scores; None for an unknown one."""
-        with self._lock:
-            opened = self._open()
-            figures = opened.figures_of(judge or self._judge)
+        with self.reading(judge) as (opened, figures):
             points = opened.points_of(figures, session)
             if not points:
                 return None
@@ -159,9 +164,7 @@ class LiveStore:
 
     def timeline(self, judge: str, session: str) -> Row | None:
         """What a session is over time; None for an unknown one, or one whose messages are gone."""
-        with self._lock:
-            opened = self._open()
-            figures = opened.figures_of(judge or self._judge)
+        with self.reading(judge) as (opened, figures):
             points = opened.points_of(figures, session)
             if not points or session not in opened.infos:
                 return None
@@ -174,9 +177,7 @@ class LiveStore:
 
         None for an unknown one, or one of a session whose messages are gone.
         """
-        with self._lock:
-            opened = self._open()
-            figures = opened.figures_of(judge or self._judge)
+        with self.reading(judge) as (opened, figures):
             points = opened.points_of(figures, session)
             found = next((row for row in points if row["cycle"] == cycle), None)
             if found is None or session not in opened.infos:

@@ -15,6 +15,7 @@ from flows.reporting.html import library
 from flows.reporting.html.page import chart_script
 from flows.support.errors import UsageError
 from flows.viewing.app import make_app
+from flows.viewing.grading import Grading
 from flows.viewing.guard import Guard
 from flows.viewing.live_store import LiveStore
 
@@ -22,7 +23,9 @@ HOST = "127.0.0.1"
 """Where it listens. Not ``localhost``: that may be another address too, at which another user listens."""
 
 
-def serve(live: LiveStore, port: int, tell: Callable[[str], None], *, opens: bool) -> None:
+def serve(
+    live: LiveStore, port: int, tell: Callable[[str], None], *, opens: bool, grading: Grading | None = None
+) -> None:
     """Serve until Ctrl-C or SIGTERM.
 
     Args:
@@ -30,6 +33,7 @@ def serve(live: LiveStore, port: int, tell: Callable[[str], None], *, opens: boo
         port: Where to listen; 0 takes a free one.
         tell: Is called once with the address, which holds a token that is new each time.
         opens: Whether to open the address in a browser.
+        grading: What takes a person's grades; without it there is no grading.
 
     Raises:
         UsageError: the port is taken, or may not be had.
@@ -49,7 +53,7 @@ def serve(live: LiveStore, port: int, tell: Callable[[str], None], *, opens: boo
         tell(address)
         if opens:
             webbrowser.open(address)
-        app = Guard(make_app(live), host, token)
+        app = Guard(make_app(live, grading), host, token)
         config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, lifespan="off")
         with suppress(KeyboardInterrupt):  # uvicorn has ended in good order, and hands it on
             uvicorn.Server(config).run(sockets=[listening])

@@ -42,11 +42,7 @@ used as (
         min(needs.needed_at) as needed_at
     from gone
     inner join needs on gone.point_id = needs.point_id
-    where
-        case
-            when needs.kind = 'path' then starts_with(gone.kind, 'file_') and gone.text = needs.value
-            else contains(array_to_string(gone.exact, chr(10)), needs.value)
-        end
+    where makes_use_of(needs.kind, needs.value, gone.kind, gone.text, gone.exact)
     group by gone.point_id, gone.probe_id, gone.position
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flows.database.scores_db import connect
+from flows.database.sql_model import sql_text
 from tests.sql.test_measures import measured, need, state
 from tests.sql.tiny import Rows, compaction, graded, make, method, point, probe, session
 
@@ -71,6 +72,21 @@ def test_what_is_lost_says_where_it_stood_and_what_needed_it_later(tmp_path: Pat
         (1, "cut", "value", "port 8080", "contradicted", 9, 40, "recall"),
         (1, "cut", "constraint", "No new dependencies", "lost", 0, None, "recall"),
         (2, "cut", "value", "port 8080", "lost", 9, None, "recall"),
+    ]
+
+
+@pytest.mark.parametrize(("n_messages", "is_checked"), [(90, True), (30, False)])
+def test_the_page_is_told_the_same_and_what_was_looked_for(tmp_path: Path, n_messages: int, is_checked: bool) -> None:
+    """A constraint without exact words cannot be looked for, and nothing in a session that ends at the point."""
+    found = lossy()
+    found["sessions"][0]["n_messages"] = n_messages
+    query = sql_text("queries/report", "detail_statements")
+    told = rows(make(found, tmp_path), query, "SET VARIABLE points = ['p1']")
+    assert [row[2:] for row in told] == [
+        ("KeyError: rate", 7, 31, is_checked),
+        ("src/a.py", 5, 32, is_checked),
+        ("port 8080", 9, 40, is_checked),
+        ("No new dependencies", 0, None, False),
     ]
 
 

@@ -14,9 +14,10 @@ One pack a session: plain data with texts stored once by content, compressed. Wh
     NEED     [kind, value, message that has it, tokens of that message, message that needs it]
     LOST     places of the needs that the context does not meet, from 1; null where it was not measured
     ITEM     [first, last]: messages as they were; [MESSAGE, seq | null, [covered]]: one that is edited or made
-    PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "statements": [text],
+    PROBE    {"key", "type", "question", "truth", "evidence": [[seq, quote]], "statements": [STATEMENT],
               "answers": {METHOD: ANSWER}}
     ANSWER   [status, text, score, tokens fetched, error, [[criterion, score, reason]], [STATE]]
+    STATEMENT  [text, message where it stood last, message that used it after the cut, whether that was looked for]
     STATE    [state, support, lines], one for each statement; none where the context was not measured
 
 Methods are places in the leaderboard; lists of positions are lists of [first, last].
@@ -47,7 +48,7 @@ from flows.store.row_codec import contexts_of
 from flows.store.store import Store
 from flows.support.ids import bucket_bits
 
-DETAILS = ("points", "answers", "scores", "states")
+DETAILS = ("points", "answers", "scores", "states", "statements")
 """Files ``sql/queries/report/detail_….sql``."""
 PointRows = dict[str, list[Row]]
 """The rows of a point by the name of their query."""
@@ -207,12 +208,13 @@ class PointReader:
             {id: list(rows) for id, rows in groupby(found[name], key=lambda row: row["answer_id"])}
             for name in ("scores", "states")
         )
+        stated = {id: list(rows) for id, rows in groupby(found["statements"], key=lambda row: row["probe_id"])}
         pack.points.append(
             {
                 "cycle": left[0]["cycle"],
                 "cut": cut,
                 "methods": methods,
-                "probes": list(self._probes(pack.texts, answers, reasons, states)),
+                "probes": list(self._probes(pack.texts, answers, reasons, states, stated)),
             }
         )
         return True
@@ -243,8 +245,8 @@ class PointReader:
         """Add the questions of points with their scores, without texts of answers, reasons and contexts."""
         for point in points:
             answers = self.rows_of(point["point_id"], ("answers",))["answers"]
-            slim = [{**row, "text": None, "evidence": None, "statements": ()} for row in answers]
-            probes = list(self._probes(pack.texts, slim, {}, {}))
+            slim = [{**row, "text": None, "evidence": None} for row in answers]
+            probes = list(self._probes(pack.texts, slim, {}, {}, {}))
             pack.points.append({"cycle": point["cycle"], "cut": point["cut_seq"], "methods": {}, "probes": probes})
 
     def rows_of(self, point: str, names: Sequence[str] = DETAILS) -> PointRows:
@@ -283,7 +285,12 @@ class PointReader:
         return found | dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
 
     def _probes(
-        self, texts: Texts, answers: Sequence[Row], reasons: dict[str, list[Row]], states: dict[str, list[Row]]
+        self,
+        texts: Texts,
+        answers: Sequence[Row],
+        reasons: dict[str, list[Row]],
+        states: dict[str, list[Row]],
+        stated: dict[str, list[Row]],
     ) -> Iterator[Row]:
         keys: dict[str, int] = {}
         for _, found in groupby(answers, key=lambda row: row["probe_id"]):
@@ -298,7 +305,10 @@ class PointReader:
                 "question": texts.add(rows[0]["question"], MOST_CHARS_READ),
                 "truth": texts.add(rows[0]["ground_truth"], MOST_CHARS_READ),
                 "evidence": [[seq, texts.add(quote)] for seq, quote in _evidence(rows[0])],
-                "statements": [texts.add(text) for text in rows[0]["statements"]],
+                "statements": [
+                    [texts.add(one["text"]), one["stated_at"], one["needed_at"], one["is_checked"]]
+                    for one in stated.get(rows[0]["probe_id"], ())
+                ],
                 "answers": {
                     str(self._places[row["method"]]): _answer(
                         texts, row, reasons.get(row["answer_id"], ()), states.get(row["answer_id"], ())

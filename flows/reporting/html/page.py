@@ -40,9 +40,9 @@ from flows.support.versions import VERSION
 SECTIONS = tuple(
     "summary leaderboard recommend dimensions differences tokens forgetting splits cost answers coverage judge".split()
 )
-SCRIPTS = tuple(f"{name}.js" for name in "kit tables charts front messages drill beside timeline choices".split())
+SCRIPTS = tuple(f"{name}.js" for name in "kit tables charts front messages drill lost beside timeline choices".split())
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
-``start.js``, and before it comes ``live.js`` where a server answers."""
+``start.js``, and before it come ``live.js`` and ``grade.js`` where a server answers."""
 SPLITS = ("probe_type", "task_type", "length", "source")
 
 
@@ -167,7 +167,7 @@ def _page(
     style = _asset("style.css")
     scripts = [
         *([code] if code else []),
-        "\n".join(map(_asset, [*SCRIPTS, *(["live.js"] if is_live else []), "start.js"])),
+        "\n".join(map(_asset, [*SCRIPTS, *(["live.js", "grade.js"] if is_live else []), "start.js"])),
     ]
     has_charts = code is not None or (is_live and library.is_installed())
     data, pairs = page_data(found, shown, said, chart_specs(said), texts=texts)

@@ -51,7 +51,6 @@ select
     probes.question,
     probes.ground_truth,
     probes.evidence,
-    json_extract_string(probes.statements, '$[*].text') as statements,
     answered.compaction_id,
     stg_methods.method,
     answered.answer_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,19 @@ def store(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempP
 @pytest.fixture(scope="package")
 def address(store: Store) -> Iterator[str]:
     with viewed(store) as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the rater who is at ``graded``."""
+    return tmp_path_factory.mktemp("labels") / "ada.csv"
+
+
+@pytest.fixture(scope="package")
+def graded(store: Store, labels: Path) -> Iterator[str]:
+    """The address of a view that takes grades."""
+    with viewed(store, "--labels", str(labels)) as found:
         yield found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from flows.viewing.guard import SAFE, Guard
+from flows.viewing.guard import GRADES, MOST_BYTES, SAFE, Guard
 
 HOST = "127.0.0.1:8899"
 SECRET = "a-token_of-32"
@@ -76,6 +76,43 @@ def test_another_site_is_refused_whatever_it_asks(site: str) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_can_be_changed(method: str) -> None:
     assert ask(f"/{SECRET}/", method)[0] == 405
+
+
+OWN = {"origin": f"http://{HOST}", "content_type": "application/json", "content_length": "2"}
+"""Headers of the page's own script when it sends a grade."""
+
+
+def test_its_own_page_may_send_grades_and_to_no_other_path() -> None:
+    assert ask(f"/{SECRET}{GRADES}", "POST", **OWN)[:2] == (200, f"shown {GRADES}")
+    for path in ("/", "/data/query", f"{GRADES}/", f"{GRADES}x"):
+        assert ask(f"/{SECRET}{path}", "POST", **OWN)[0] == 405
+    for method in ("PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert ask(f"/{SECRET}{GRADES}", method, **OWN)[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [
+        ({"origin": ""}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"host": "evil.example"}, 421),
+        ({"content_type": ""}, 415),
+        ({"content_type": "text/plain"}, 415),
+        ({"content_type": "application/x-www-form-urlencoded"}, 415),
+        ({"content_length": ""}, 413),
+        ({"content_length": "-1"}, 413),
+        ({"content_length": str(MOST_BYTES + 1)}, 413),
+        ({"content_length": "9" * 5000}, 413),
+    ],
+)
+def test_grades_that_do_not_come_from_its_own_page_are_refused(wrong: dict[str, str], status: int) -> None:
+    assert ask(f"/{SECRET}{GRADES}", "POST", **{**OWN, **wrong})[0] == status
+
+
+def test_grades_without_the_token_are_refused() -> None:
+    assert ask(f"/{SECRET}x{GRADES}", "POST", **OWN)[0] == 404
 
 
 def test_websockets_are_refused() -> None:

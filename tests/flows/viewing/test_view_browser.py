@@ -205,6 +205,70 @@ def test_evidence_leads_to_its_message_and_the_summary_that_says_it_is_marked(pa
     assert marked, "no statement is said by the summary"
 
 
+def test_each_lost_statement_says_where_it_stood_and_what_is_nearest_to_it(page: Browser, store: Store) -> None:
+    stored = rows(
+        store,
+        "SELECT probe_type, text, state, stated_at, lines FROM lost_statements WHERE cycle = 1 "
+        f"AND session_id = '{HOSTILE}' AND method = 'head_tail' AND state = 'lost' ORDER BY probe_type, position",
+    )
+    assert stored
+    page.go(f"#beside/{HOSTILE}/1/all/{stored[0]['probe_type']}/head_tail/none")
+    page.until("document.getElementById('lost-facts')")
+    cells = page.run("""
+        return [...document.querySelectorAll('#lost-facts tbody tr')].map((row) =>
+            [...row.cells].map((one) => one.textContent))
+    """)
+    assert {row[0] for row in cells} == {"head_tail"}, "the control has lost nothing"
+    wanted = [row for row in stored if row["probe_type"] == stored[0]["probe_type"]]
+    assert [row[3] for row in cells if row[1] == "lost"] == [f"message {row['stated_at']}" for row in wanted]
+    assert all(row[4].startswith("none found") for row in cells if row[1] == "lost")
+    stood, shown = page.run("""
+        const button = document.querySelector('#lost-facts [data-to]');
+        button.click();
+        return [button.dataset.to, document.querySelector('#beside .line.here').dataset.seq];
+    """)
+    assert int(shown) <= int(stood)
+    page.run("document.getElementById('lost-facts').id = 'before'")
+    page.go(f"#beside/{HOSTILE}/1/all/{stored[0]['probe_type']}/none")
+    page.until("document.getElementById('lost-facts')")
+    assert page.texts("#lost-facts p") == ["No method here lost any of it."]
+    assert page.logged() == []
+
+
+def test_none_found_and_cannot_be_checked_are_told_apart_and_a_later_message_opens(page: Browser) -> None:
+    page.go(f"#beside/{HOSTILE}/1/all/-/head_tail")
+    page.until("document.getElementById('beside')")
+    page.run(
+        """
+        window.lostPack = { session: { id: arguments[0] }, texts: [arguments[1], "near"], messages: [] };
+        const state = [["lost", 0.1, null], ["contradicted", 0, 1], ["unknown", null, null], ["readable", 1, null]];
+        const probe = {
+            statements: [[0, 3, 50, true], ...[3, null, 3, 3].map((stood) => [0, stood, null, stood !== null])],
+            answers: { 0: [0, 0, 0, 0, 0, [], state] },
+        };
+        drill.append(lostFacts(lostPack, { methods: { 0: { context: [] } } }, probe, [0]));
+        """,
+        HOSTILE,
+        EVIL[1],
+    )
+    cells = page.run("""
+        return [...document.querySelectorAll('#lost-facts tbody tr')].map((row) =>
+            [...row.cells].slice(1).map((one) => one.textContent))
+    """)
+    assert [[row[0], *row[2:]] for row in cells] == [
+        ["lost", "message 3", "none foundoverlap 0.10", "message 50"],
+        ["contradicted", "message 3", "nearoverlap 0.00", "none found"],
+        ["unknown: only the provider can read it", "cannot be checked", "cannot be checked", "cannot be checked"],
+        ["not measured", "message 3", "cannot be checked", "none found"],
+    ]
+    assert {row[1] for row in cells} == {EVIL[1]}
+    page.run("document.querySelector('#lost-facts details').open = true")
+    page.until("document.querySelector('#lost-facts details details')")
+    page.run("document.querySelector('#lost-facts details details').open = true")
+    page.until("document.querySelector('#lost-facts details details pre')")
+    assert page.logged() == []
+
+
 def test_only_differences_and_only_failures(page: Browser) -> None:
     page.go(f"#beside/{ORDINARY}/1/differences/-/none/mask_sweagent")
     page.until("document.getElementById('beside')")

@@ -241,7 +241,7 @@ function probeDrawer(pack, point, state, probe) {
       })), said(pack, quote, "code"))),
     el("div", { class: "answers" }, state.places.map((place) => el("div", {}, el("h3", {}, bdi(methods[place]), ` · ${scoreOf(probe.answers[place])}`),
       answerBody(pack, probe.answers[place], point.methods[place])))),
-    statementsTable(pack, probe, state.places));
+    lostFacts(pack, point, probe, state.places), statementsTable(pack, probe, state.places));
 }
 
 /** What of the contexts says the statements of the chosen question, as far as it was kept. */

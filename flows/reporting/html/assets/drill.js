@@ -112,7 +112,7 @@ function reasonsTable(pack, probe, places) {
 
 /** What each context tells of every statement of the truth. */
 function statementsTable(pack, probe, places) {
-  const rows = probe.statements.map((text, n) => el("tr", {}, el("td", { class: "text" }, said(pack, text)),
+  const rows = probe.statements.map(([text], n) => el("tr", {}, el("td", { class: "text" }, said(pack, text)),
     places.map((place) => {
       const [state, support, lines] = probe.answers[place]?.[6]?.[n] ?? [];
       const told = support == null ? "" : ` ${fixed(support)}`;
