@@ -100,7 +100,7 @@ def openhands_v0_recent(history: History, *, keep_first: int = 1, max_events: Po
     n_last = max_events - keep_first
     if n_last <= 0 or len(view) <= max_events:
         return history.messages
-    return _sent(history, view[:keep_first], view[-n_last:], first)
+    return _select_sent(history, view[:keep_first], view[-n_last:], first)
 
 
 @strategy(
@@ -118,7 +118,7 @@ def openhands_v0_amortized(
     n_last = _half(max_size, keep_first) - len(view[:keep_first])
     if len(view) <= (max_size // 2 if forced else max_size):
         return history.messages
-    return _sent(history, view[:keep_first], view[-n_last:], first)
+    return _select_sent(history, view[:keep_first], view[-n_last:], first)
 
 
 @strategy(
@@ -158,7 +158,9 @@ def openhands_v0_llm_attention(
     known.update(newest[: n_chosen - len(chosen)])
     if known.issuperset(range(keep_first, len(view))):
         return history.messages
-    return _sent(history, view[:keep_first], [e for n, e in enumerate(view) if n >= keep_first and n in known], first)
+    return _select_sent(
+        history, view[:keep_first], [e for n, e in enumerate(view) if n >= keep_first and n in known], first
+    )
 
 
 @strategy(
@@ -200,7 +202,7 @@ def openhands_v0_structured(
     numbered = list(enumerate(gone, len(head) + len(earlier)))
     text = history.summarize(_state_request(history, numbered, previous, max_event_length, summary_tokens))
     covers = stands_for(_messages([*earlier, *gone]))
-    return _sent(history, head, tail, first, Message("user", write_state(text), covers=covers))
+    return _select_sent(history, head, tail, first, Message("user", write_state(text), covers=covers))
 
 
 def _half(max_size: int, keep_first: int) -> int:
@@ -257,14 +259,14 @@ def _halves(messages: Sequence[Message]) -> _Halves:
     return _Halves(answers, call_of)
 
 
-def _sent(
+def _select_sent(
     history: History,
     head: Sequence[Event],
     tail: Sequence[Event],
     first: Message | None,
     summary: Message | None = None,
 ) -> Sequence[Message]:
-    """What is sent of the events that stay: whole pairs, and in front the system prompt and a user message."""
+    """Select what is sent of the events that stay: whole pairs, and in front the system prompt and a user message."""
     messages = history.messages
     place = {id(message): position for position, message in enumerate(messages)}
     front = [*system_prompt(messages), *_messages(event for event in head if event.kind != "system")]
