@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Answer = Callable[[Request], Any]
 
-
 CLOSED = "grades are taken only by: compaction-eval view --labels FILE"
 
 
@@ -32,26 +31,7 @@ def make_app(live: LiveStore, grading: Grading | None = None) -> Starlette:
 
     It asks nobody who they are; ``flows.viewing.guard`` does.
     """
-
-    def judge(request: Request) -> str:
-        return request.query_params.get("judge", "")
-
-    def asked(request: Request, name: str) -> str:
-        return request.query_params.get(name, "")
-
-    answers: dict[str, Answer] = {
-        "sessions": lambda r: live.sessions(judge(r), asked(r, "method"), asked(r, "other"), asked(r, "find")),
-        "session": lambda r: live.session(judge(r), asked(r, "session")),
-        "timeline": lambda r: live.timeline(judge(r), asked(r, "session")),
-        "point": lambda r: live.point(
-            judge(r), asked(r, "session"), _number(asked(r, "cycle")), [*map(_number, asked(r, "contexts").split("."))]
-        ),
-        "message": lambda r: live.message(asked(r, "session"), _number(asked(r, "seq"))),
-        "query": lambda r: live.query(asked(r, "sql")),
-        "nights": lambda _: live.nights(),
-        "relations": lambda _: live.relations(),
-        "grade": lambda r: grading.item(judge(r), asked(r, "answer"), asked(r, "after")) if grading else {},
-    }
+    answers = _answers(live, grading)
 
     async def data(request: Request) -> Response:
         answer = answers.get(request.path_params["name"])
@@ -68,11 +48,12 @@ def make_app(live: LiveStore, grading: Grading | None = None) -> Starlette:
         except orjson.JSONDecodeError:
             return PlainTextResponse("expected JSON", 400)
         return Response(
-            orjson.dumps(await run_in_threadpool(grading.add, judge(request), grades)), media_type="application/json"
+            orjson.dumps(await run_in_threadpool(grading.add, _read(request, "judge"), grades)),
+            media_type="application/json",
         )
 
     async def page(request: Request) -> Response:
-        return Response(await run_in_threadpool(live.page, judge(request)), media_type="text/html")
+        return Response(await run_in_threadpool(live.page, _read(request, "judge")), media_type="text/html")
 
     async def charts(_: Request) -> Response:
         if not library.is_installed():
@@ -91,6 +72,30 @@ def make_app(live: LiveStore, grading: Grading | None = None) -> Starlette:
         ],
         exception_handlers={EvalError: say},
     )
+
+
+def _answers(live: LiveStore, grading: Grading | None) -> dict[str, Answer]:
+    """Return what answers ``data/NAME``, by name."""
+    return {
+        "sessions": lambda r: live.sessions(_read(r, "judge"), _read(r, "method"), _read(r, "other"), _read(r, "find")),
+        "session": lambda r: live.session(_read(r, "judge"), _read(r, "session")),
+        "timeline": lambda r: live.timeline(_read(r, "judge"), _read(r, "session")),
+        "point": lambda r: live.point(
+            _read(r, "judge"),
+            _read(r, "session"),
+            _number(_read(r, "cycle")),
+            [*map(_number, _read(r, "contexts").split("."))],
+        ),
+        "message": lambda r: live.message(_read(r, "session"), _number(_read(r, "seq"))),
+        "query": lambda r: live.query(_read(r, "sql")),
+        "nights": lambda _: live.nights(),
+        "relations": lambda _: live.relations(),
+        "grade": lambda r: grading.item(_read(r, "judge"), _read(r, "answer"), _read(r, "after")) if grading else {},
+    }
+
+
+def _read(request: Request, name: str) -> str:
+    return request.query_params.get(name, "")
 
 
 def _number(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,28 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield browser
 
 
+@contextmanager
+def visited(browser: Browser, address: str, link: str, shown: str) -> Iterator[Browser]:
+    """A live page, opened anew and shown; meanwhile it asks nobody else for anything, and runs no text."""
+    browser.size(1280)
+    browser.driver.get("about:blank")
+    browser.logged(), browser.asked_for()
+    browser.driver.get(f"{address}/{link}")
+    browser.until(shown)
+    yield browser
+    assert [url for url in browser.asked_for() if not url.startswith(f"{address}/")] == []
+    assert browser.run("return window.hacked ?? null") is None
+
+
 @pytest.fixture
 def page(chromium: Browser, address: str) -> Iterator[Browser]:
-    """The live page, opened anew; it may not have asked anybody else for anything, nor logged anything."""
-    chromium.size(1280)
-    chromium.driver.get("about:blank")
-    chromium.logged(), chromium.asked_for()
-    chromium.driver.get(f"{address}/")
-    chromium.until("typeof pairs !== 'undefined' && pairs !== null")
-    yield chromium
-    assert [url for url in chromium.asked_for() if not url.startswith(f"{address}/")] == []
-    assert chromium.run("return window.hacked ?? null") is None
+    """The page of the store."""
+    with visited(chromium, address, "", "typeof pairs !== 'undefined' && pairs !== null") as found:
+        yield found
+
+
+@pytest.fixture
+def rating(chromium: Browser, graded: str) -> Iterator[Browser]:
+    """The page that asks for grades."""
+    with visited(chromium, graded, "#grade", "document.querySelector('fieldset.grade')") as found:
+        yield found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,19 +13,6 @@ from tests.flows.reporting.html.report_store import EVIL, HOSTILE
 from tests.flows.viewing.live_view import SCORED, lines_of, needs_browser, rows
 
 pytestmark = [pytest.mark.slow, *needs_browser]
-
-
-@pytest.fixture
-def rating(chromium: Browser, graded: str) -> Iterator[Browser]:
-    """The page that asks for grades; nothing of it has asked anybody else, logged anything or run a text."""
-    chromium.size(1280)
-    chromium.driver.get("about:blank")
-    chromium.logged(), chromium.asked_for()
-    chromium.driver.get(f"{graded}/#grade")
-    chromium.until("document.querySelector('fieldset.grade')")
-    yield chromium
-    assert [url for url in chromium.asked_for() if not url.startswith(f"{graded}/")] == []
-    assert chromium.run("return window.hacked ?? null") is None
 
 
 def press(page: Browser, key: str) -> None:
