@@ -203,6 +203,7 @@ let visit = 0;
 /** Show what the address names: a part of the report, or a view of single answers in its place. */
 async function route() {
   const mine = ++visit;
+  document.body.ariaBusy = "true";
   onKey = null;
   const [name, ...rest] = location.hash.slice(1).split("/");
   const page = pages[name];
@@ -214,6 +215,7 @@ async function route() {
     parts = [""];  // an address that was cut
   }
   if (!isDrill) {
+    document.body.ariaBusy = "false";
     report.hidden = false;
     drill.hidden = true;
     if (drill.childElementCount) {
@@ -229,6 +231,7 @@ async function route() {
     view = [crumbs([]), heading(word("broken", { why: String(error.message) }))];
   }
   if (mine !== visit) return;
+  document.body.ariaBusy = "false";
   drill.replaceChildren(...view);
   report.hidden = true;
   drill.hidden = false;

@@ -48,9 +48,10 @@ class Browser:
         self.until("typeof pairs !== 'undefined' && pairs !== null")
 
     def go(self, link: str) -> None:
-        """A place within the page, once it is shown."""
-        self.run("window.was = visit; location.hash = arguments[0]; if (visit === was) route()", link)
-        self.until("drill.hidden || drill.querySelector('h1')")
+        """A place within the page, once it is shown: not what stood there before it."""
+        shown = "document.body.ariaBusy = 'true'; const before = location.href; location.hash = arguments[0];"
+        self.run(shown + "if (location.href === before) route()", link)
+        self.until("document.body.ariaBusy === 'false'")
 
     def run(self, script: str, *values: Any) -> Any:
         """What a script gives."""
