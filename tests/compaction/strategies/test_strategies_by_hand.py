@@ -291,6 +291,14 @@ def test_fifo_says_that_calls_have_no_results_and_that_what_must_stay_is_more_th
     assert run("tool_fifo", FIFO, budget=9_099).flags == ("over_budget",)
 
 
+def test_fifo_has_a_second_limit_that_what_is_left_must_keep() -> None:
+    drawn = {"context_length": 32_000, "history_length": 8_600, "mode": "faithful"}
+    assert left("tool_fifo", FIFO, **drawn) == [0, 1, 9]
+    assert left("tool_fifo", FIFO, **{**drawn, "history_length": 9_500}) == [0, 1, 6, 8, 9]
+    assert left("tool_fifo", FIFO, context_length=9_500, history_length=20_000, mode="faithful") == [0, 1, 6, 8, 9]
+    assert run("tool_fifo", FIFO, context_length=32_000, history_length=9_099).flags == ("over_budget",)
+
+
 def test_a_chain_has_what_was_dropped_edited_and_covered_before_and_flags_what_was_broken_before() -> None:
     first = run("tool_fifo", FIFO[:6], context_length=1, mode="faithful")
     assert (first.kept, first.dropped, first.flags) == ({0, 1, 5}, {2, 3, 4}, ("invalid_context", "over_budget"))
