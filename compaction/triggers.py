@@ -1,11 +1,11 @@
 """Conditions to compact, and to stop: on the size of a history, as text and as values.
 
 A condition is written ``tokens>32000``, ``tokens<80%`` (of what the context may hold), ``messages>50``, ``turns>4``,
-``groups>20``, ``bytes>8000``, ``has_tool_calls``, ``always``, ``never``, and these within ``all(…)``, ``any(…)`` and ``not(…)``. The
-same text says when a strategy begins (its trigger) and when it has done enough (its target). All comparisons are
-strict. Semantics: Microsoft Agent Framework .NET, ``CompactionTriggers.cs`` at commit 5eb3eb7; percentages,
-comparisons with ``<`` other than of tokens, and ``not`` are ours. Bytes are those of the .NET index, which without a
-tokenizer takes a quarter of them, group by group, for tokens: there ``tokens>2000`` is about ``bytes>8000``.
+``groups>20``, ``bytes>8000``, ``has_tool_calls``, ``always``, ``never``, and these within ``all(…)``, ``any(…)`` and
+``not(…)``. The same text says when a strategy begins (its trigger) and when it has done enough (its target). All
+comparisons are strict. Semantics: Microsoft Agent Framework .NET, ``CompactionTriggers.cs`` at commit 5eb3eb7;
+percentages, comparisons with ``<`` other than of tokens, and ``not`` are ours. Bytes are those of the .NET index, which
+without a tokenizer takes a quarter of them, group by group, for tokens: there ``tokens>2000`` is about ``bytes>8000``.
 """
 
 from __future__ import annotations
