@@ -27,7 +27,7 @@ def empty(history: History) -> Sequence[Message]:
     return system_prompt(history.messages)
 
 
-@strategy("head_tail", bites={"head": 1, "tail": 3})
+@strategy("head_tail", version=2, bites={"head": 1, "tail": 3})
 def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Message]:
     """The first ``head`` and the last ``tail`` messages.
 
@@ -39,6 +39,11 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
     if len(messages) <= head + tail:
         return messages
     asked = declarations(messages)
+    partners: dict[int, list[int]] = {}
+    for result, call in enumerate(asked):
+        if call is not None:
+            partners.setdefault(call, []).append(result)
+            partners.setdefault(result, []).append(call)
     group_of = {position: group for group in history.groups for position in group.positions}
     wanted = [*range(head), *range(len(messages) - tail, len(messages))]
     kept: set[int] = set()
@@ -47,7 +52,7 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
         if position not in kept:
             members = group_of[position].positions
             kept.update(members)
-            wanted += [call for call in map(asked.__getitem__, members) if call is not None and call not in kept]
+            wanted += [partner for member in members for partner in partners.get(member, ())]
     return [messages[position] for position in sorted(kept)]
 
 
