@@ -1,10 +1,11 @@
 """Conditions to compact, and to stop: on the size of a history, as text and as values.
 
 A condition is written ``tokens>32000``, ``tokens<80%`` (of what the context may hold), ``messages>50``, ``turns>4``,
-``groups>20``, ``has_tool_calls``, ``always``, ``never``, and these within ``all(…)``, ``any(…)`` and ``not(…)``. The
-same text says when a strategy begins (its trigger) and when it has done enough (its target). All comparisons are
-strict. Semantics: Microsoft Agent Framework .NET, ``CompactionTriggers.cs`` at commit 5eb3eb7; percentages,
-comparisons with ``<`` other than of tokens, and ``not`` are ours.
+``groups>20``, ``bytes>8000``, ``has_tool_calls``, ``always``, ``never``, and these within ``all(…)``, ``any(…)`` and
+``not(…)``. The same text says when a strategy begins (its trigger) and when it has done enough (its target). All
+comparisons are strict. Semantics: Microsoft Agent Framework .NET, ``CompactionTriggers.cs`` at commit 5eb3eb7;
+percentages, comparisons with ``<`` other than of tokens, and ``not`` are ours. Bytes are those of the .NET index, which
+without a tokenizer takes a quarter of them, group by group, for tokens: there ``tokens>2000`` is about ``bytes>8000``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from compaction.groups import IndexedGroup, index_groups
 from compaction.spec_text import split_outside
 from compaction.strategy import History
 from compaction.tokens import TokenCounter, total_tokens
+from compaction.transcript import Message
 
 
 class TriggerError(ValueError):
@@ -31,6 +33,8 @@ class Meter:
         self.budget = budget
         """Tokens that the context may hold."""
         self.tokens = 0
+        self.bytes = 0
+        """As ``count_bytes`` has it."""
         self.messages = 0
         self.groups = 0
         """System groups included."""
@@ -56,6 +60,7 @@ class Meter:
 
     def _count(self, group: IndexedGroup, sign: int) -> None:
         self.tokens += sign * total_tokens(group.messages, self._counter)
+        self.bytes += sign * sum(map(count_bytes, group.messages))
         self.messages += sign * len(group.messages)
         self.groups += sign
         self.system_groups += sign * (group.kind == "system")
@@ -64,6 +69,16 @@ class Meter:
             self._turns[group.turn] += sign
             if not self._turns[group.turn]:
                 del self._turns[group.turn]
+
+
+def count_bytes(message: Message) -> int:
+    """Bytes in UTF-8 of a message's text, reasoning and ids, and of its calls' names and arguments.
+
+    ``ComputeByteCount`` of .NET counts the same, but of arguments the names and values without the JSON around them.
+    """
+    calls = (part for call in message.tool_calls for part in (call.id, call.name, call.arguments))
+    parts = (message.text, message.reasoning, message.tool_call_id or "", *calls)
+    return sum(len(part) if part.isascii() else len(part.encode("utf-8", "surrogatepass")) for part in parts)
 
 
 class Trigger(str):
@@ -101,14 +116,14 @@ class Trigger(str):
 
 
 _Condition = Callable[[Meter], bool]
-_MEASURES = ("tokens", "messages", "turns", "groups")
+_MEASURES = ("tokens", "bytes", "messages", "turns", "groups")
 _CONSTANTS: dict[str, _Condition] = {
     "always": lambda meter: True,
     "never": lambda meter: False,
     "has_tool_calls": lambda meter: meter.tool_call_groups > 0,
 }
 _KNOWN = (
-    "always, never, has_tool_calls, tokens>N, tokens<N, tokens>N%, messages, turns or groups likewise, "
+    "always, never, has_tool_calls, tokens>N, tokens<N, tokens>N%, bytes, messages, turns or groups likewise, "
     "all(…), any(…), not(…)"
 )
 

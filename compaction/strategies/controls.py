@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from compaction.groups import declarations
 from compaction.registry import strategy
-from compaction.strategies.shared.parts import needs_from, system_prompt, tail_start
+from compaction.strategies.shared.parts import needs_from, system_prompt, tail_start, whole_cuts
 from compaction.strategy import History
 from compaction.transcript import Message
 
@@ -27,7 +27,7 @@ def empty(history: History) -> Sequence[Message]:
     return system_prompt(history.messages)
 
 
-@strategy("head_tail", bites={"head": 1, "tail": 3})
+@strategy("head_tail", version=2, bites={"head": 1, "tail": 3})
 def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Message]:
     """The first ``head`` and the last ``tail`` messages.
 
@@ -39,6 +39,11 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
     if len(messages) <= head + tail:
         return messages
     asked = declarations(messages)
+    partners: dict[int, list[int]] = {}
+    for result, call in enumerate(asked):
+        if call is not None:
+            partners.setdefault(call, []).append(result)
+            partners.setdefault(result, []).append(call)
     group_of = {position: group for group in history.groups for position in group.positions}
     wanted = [*range(head), *range(len(messages) - tail, len(messages))]
     kept: set[int] = set()
@@ -47,7 +52,7 @@ def head_tail(history: History, *, head: int = 2, tail: int = 8) -> Sequence[Mes
         if position not in kept:
             members = group_of[position].positions
             kept.update(members)
-            wanted += [call for call in map(asked.__getitem__, members) if call is not None and call not in kept]
+            wanted += [partner for member in members for partner in partners.get(member, ())]
     return [messages[position] for position in sorted(kept)]
 
 
@@ -58,20 +63,38 @@ def _room(history: History, *, share: float, tokens: int | None) -> int:
 @strategy(
     "recency",
     variants=tuple({"share": share} for share in (0.02, 0.05, 0.2, 0.4)),
-    by_default=False,
     limit=_room,
     bites={"share": 0.4},
 )
 def recency(history: History, *, share: float = 0.1, tokens: int | None = None) -> Sequence[Message]:
     """The system prompt and the newest messages that fit into ``tokens``, or else into a share of what was said.
 
-    The room is ``tokens``, or ``share`` (0 to 1) of the tokens of all messages before the point, and the system prompt,
-    which always stays, takes its part of it. What stays is a run of whole groups (a message with tool calls and all of
-    their results) up to the end; none when not even the last group fits. The plainest method at any size: what the view
-    ``matched_budget`` holds each other method against.
+    History cut from its beginning. The room is ``tokens``, or ``share`` (0 to 1) of the tokens of all messages before
+    the point, and the system prompt, which always stays, takes its part of it. What stays is a run of whole groups (a
+    message with tool calls and all of their results) up to the end; none when not even the last group fits. The
+    plainest method at any size: what the view ``matched_budget`` holds each other method against.
     """
     room = _room(history, share=share, tokens=tokens)
     prompt = system_prompt(history.messages)
     end = len(history.messages)
     start = tail_start(history, needs_from(history), len(prompt), end, room - history.count(prompt))
     return (*prompt, *history.messages[start:])
+
+
+@strategy("primacy", limit=_room, bites={"share": 0.4})
+def primacy(history: History, *, share: float = 0.1, tokens: int | None = None) -> Sequence[Message]:
+    """The system prompt and the oldest messages that fit into ``tokens``, or else into a share of what was said.
+
+    History cut from its end: the opposite of ``recency``, with the same room (``tokens``, or ``share``), in which the
+    task stays and what was done last goes. What stays is a run of whole groups from the beginning.
+    """
+    messages = history.messages
+    room = _room(history, share=share, tokens=tokens)
+    end = len(system_prompt(messages))
+    left, legal = room - history.count(messages[:end]), whole_cuts(messages)
+    for position in range(end, len(messages)):
+        left -= history.count((messages[position],))
+        if left < 0:
+            break
+        end = position + 1 if position + 1 in legal else end
+    return messages[:end]

@@ -13,7 +13,7 @@ from compaction.strategies.shared.parts import compaction_cuts, needs_from, stan
 from compaction.strategies.shared.requests import EMPTY_SECTION, summary_request, with_all_sections
 from compaction.strategies.summaries import TAIL_SHARE
 from compaction.strategy import History
-from compaction.transcript import Message
+from compaction.transcript import Message, ToolCall
 
 MARK = "[Notes from the parts of the conversation that are no longer in the context.]"
 CUT_LINE = "- (older notes are left out)"
@@ -34,6 +34,9 @@ SECTIONS = (
 
 MARKERS = (*wrapper(MARK), Marker(CUT_LINE, SHORTENED, "line"), *headings(SECTIONS))
 
+Notes = dict[str, list[str]]
+"""The lines of each section, by its title."""
+
 
 @strategy("structured_notes", needs_model=True, markers=MARKERS)
 def structured_notes(
@@ -43,36 +46,65 @@ def structured_notes(
     all_notes_tokens: Positive = ALL_NOTES_TOKENS,
     tail_tokens: int | None = None,
     result_chars: Positive | None = None,
+    read_back: bool = False,
 ) -> Sequence[Message]:
     """Approximation of an agent's notes: the task, notes extracted from what was dropped, and the newest messages.
 
     At each compaction a model notes down, in ``notes_tokens``, what the leaving messages say and the notes do not.
     Lines once written stay word for word, except for the open points, of which the newest hold. Beyond
     ``all_notes_tokens`` the oldest lines are left out of the context. Real agents choose while they work what to note
-    and when to look it up again; here all notes are in the context. The newest whole groups within ``tail_tokens`` (a
-    tenth of the budget) stay.
+    and when to look it up again; here all notes are in the context: as a message, or with ``read_back`` as the result
+    of a call that reads them. The newest whole groups within ``tail_tokens`` (a tenth of the budget) stay.
     """
     messages = history.messages
     start, task = find_opening(messages, MARK)
     earlier = messages[start - 1] if start and is_made(messages[start - 1], MARK) else None
-    notes: dict[str, list[str]] = read_sections(earlier.text.removeprefix(MARK), SECTIONS) if earlier else {}
+    notes = read_sections(earlier.text.removeprefix(MARK), SECTIONS) if earlier else {}
     covered: list[Message] = [earlier] if earlier else []
     tail = start
     for span, cut in leaving_messages(history, start, task, tail_tokens):
-        request = summary_request(
-            history, "structured_notes", span, sections=SECTIONS, max_tokens=notes_tokens, result_chars=result_chars
-        )
-        if notes:
-            request = shown_before(request, f"<notes>\n{_write_notes(notes)}\n</notes>")
-        for title, lines in read_sections(history.summarize(request), SECTIONS).items():
-            known = [] if title == OPEN else notes.get(title, [])
-            notes[title] = list(dict.fromkeys([*known, *lines]))
+        add_notes(history, "structured_notes", notes, span, max_tokens=notes_tokens, result_chars=result_chars)
         covered += span
         tail = cut
     if tail == start:
         return messages
-    text = f"{MARK}\n\n{_write_notes(_within(history, notes, all_notes_tokens))}"
-    return (*_kept_messages(messages, task, tail), Message("user", text, covers=stands_for(covered)), *messages[tail:])
+    text, covers = write_notes(history, notes, all_notes_tokens), stands_for(covered)
+    told = call_for_notes(text, covers) if read_back else (Message("user", text, covers=covers),)
+    return (*_kept_messages(messages, task, tail), *told, *messages[tail:])
+
+
+def add_notes(
+    history: History,
+    prompt: str,
+    notes: Notes,
+    span: Sequence[Message],
+    *,
+    max_tokens: int,
+    result_chars: int | None = None,
+) -> None:
+    """Add to the notes what a model notes down of these messages; ``prompt`` names its instructions."""
+    request = summary_request(
+        history, prompt, span, sections=SECTIONS, max_tokens=max_tokens, result_chars=result_chars
+    )
+    if any(notes.values()):
+        request = shown_before(request, f"<notes>\n{_write_sections(notes)}\n</notes>")
+    for title, lines in read_sections(history.summarize(request), SECTIONS).items():
+        known = [] if title == OPEN else notes.get(title, [])
+        notes[title] = list(dict.fromkeys([*known, *lines]))
+
+
+def write_notes(history: History, notes: Notes, max_tokens: int) -> str:
+    """The notes as they stand in a context: marked, and without their oldest lines where they are too long."""
+    return f"{MARK}\n\n{_write_sections(_within(history, notes, max_tokens))}"
+
+
+def call_for_notes(text: str, covers: tuple[int, ...]) -> tuple[Message, Message]:
+    """A call of Anthropic's memory tool that reads the notes, and its result."""
+    call = ToolCall("memory", "memory", '{"command": "view", "path": "/memories/notes.md"}')
+    return (
+        Message("assistant", tool_calls=(call,), covers=covers),
+        Message("tool", text, tool_call_id=call.id, tool_name=call.name, covers=covers),
+    )
 
 
 def is_made(message: Message, mark: str) -> bool:
@@ -119,9 +151,9 @@ def shown_before(request: SummaryRequest, text: str) -> SummaryRequest:
     return replace(request, prompt=(*rest, shown.with_text(f"{text}\n\n{shown.text}")))
 
 
-def read_sections(text: str, sections: Sequence[Section]) -> dict[str, list[str]]:
+def read_sections(text: str, sections: Sequence[Section]) -> Notes:
     """Split the lines of a summary by section; lines before the first heading belong to the first section."""
-    found: dict[str, list[str]] = {section.title: [] for section in sections}
+    found: Notes = {section.title: [] for section in sections}
     title = sections[0].title
     for line in with_all_sections(text, sections).splitlines():
         heading = line.removeprefix("## ")
@@ -132,12 +164,12 @@ def read_sections(text: str, sections: Sequence[Section]) -> dict[str, list[str]
     return found
 
 
-def _write_notes(notes: dict[str, list[str]]) -> str:
+def _write_sections(notes: Notes) -> str:
     bodies = {section.title: "\n".join(notes.get(section.title, ())) or EMPTY_SECTION for section in SECTIONS}
     return "\n\n".join(f"## {title}\n{body}" for title, body in bodies.items())
 
 
-def _within(history: History, notes: dict[str, list[str]], max_tokens: int) -> dict[str, list[str]]:
+def _within(history: History, notes: Notes, max_tokens: int) -> Notes:
     """The notes without the oldest lines of the longest sections, if they are too long."""
     costs = {title: [history.counter.count(line + "\n") for line in lines] for title, lines in notes.items()}
     first = dict.fromkeys(notes, 0)

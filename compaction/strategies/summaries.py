@@ -124,22 +124,38 @@ def factory_style_anchored(
     return (*system, summary, *messages[anchor:])
 
 
+ANALYSIS = Section(
+    "Analysis",
+    ("decisions", "errors", "state"),
+    "The conversation gone through in order: what was asked, what was tried, what came of it, and what follows.",
+)
+PUBLISHED_TOKENS = 2500
+"""About the middle of the 7,000 to 12,000 characters that Factory's article of 2025-12-16 counted."""
+
+
 @strategy(
     "anthropic_sdk_regen",
     needs_model=True,
     peer="anthropic SDK",
     peer_version="0.125.0",
-    markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings(REGENERATED_SECTIONS)),
+    variants=({"summary_tokens": PUBLISHED_TOKENS, "analysis": True},),
+    markers=(*wrapper(OPEN_TAG, CLOSE_TAG), *headings((ANALYSIS, *REGENERATED_SECTIONS))),
     by_default=False,
 )
 def anthropic_sdk_regen(
-    history: History, *, summary_tokens: Positive = SUMMARY_TOKENS, result_chars: Positive | None = None
+    history: History,
+    *,
+    summary_tokens: Positive = SUMMARY_TOKENS,
+    analysis: bool = False,
+    result_chars: Positive | None = None,
 ) -> Sequence[Message]:
     """A summary of five sections, written anew from the whole history each time, in place of all messages.
 
     As the SDK's ``compaction_control``: one user message with the text in ``<summary>`` tags is all that stays; not
     the task, no recent messages. The system prompt is no message there, is not summarised, and stays. Calls that
     still wait for a result are not shown to the summariser. Unlike the original a blank summary is refused.
+    ``analysis`` asks for a section before the five; with it, and at 2,500 tokens, it is the summary that Factory's
+    article compares with, which the SDK's own prompt does not ask for.
     """
     system = system_prompt(history.messages)
     gone = history.messages[len(system) :]
@@ -150,7 +166,7 @@ def anthropic_sdk_regen(
         history,
         "anthropic_sdk_regen",
         span,
-        sections=REGENERATED_SECTIONS,
+        sections=(ANALYSIS, *REGENERATED_SECTIONS) if analysis else REGENERATED_SECTIONS,
         max_tokens=summary_tokens,
         result_chars=result_chars,
     )

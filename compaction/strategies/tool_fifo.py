@@ -17,20 +17,36 @@ from compaction.transcript import Message
 MARKERS = (Marker("[called {name}({lines})]", CALL + "{name} {lines}", "line"),)
 
 
-def _limit(history: History, *, context_length: int | None, **_: object) -> int:
-    return history.budget if context_length is None else context_length
+def _limit(history: History, *, context_length: int | None, history_length: int | None, **_: object) -> int:
+    limit = history.budget if context_length is None else context_length
+    return limit if history_length is None else min(limit, history_length)
 
 
-@strategy("tool_fifo", every_turn=True, peer="article", peer_version="undated", markers=MARKERS, limit=_limit)
+@strategy(
+    "tool_fifo",
+    every_turn=True,
+    peer="article",
+    peer_version="undated",
+    variants=({"history_length": 8_000},),
+    markers=MARKERS,
+    limit=_limit,
+)
 def tool_fifo(
-    history: History, *, context_length: Positive | None = None, mode: Literal["valid", "faithful"] = "valid"
+    history: History,
+    *,
+    context_length: Positive | None = None,
+    history_length: Positive | None = None,
+    mode: Literal["valid", "faithful"] = "valid",
 ) -> Sequence[Message]:
     """Every tool result but the latest goes; still over ``context_length`` tokens, assistant messages go, oldest first.
 
-    ``context_length`` is the budget where it is not given (the article: 32,000). ``faithful`` is the article's
-    drawing: calls stay without their results, and the last result may lose its call, which providers refuse.
-    ``valid`` turns a call whose result is gone into a line of its message's text, and never drops the message that
-    called for the latest result.
+    ``context_length`` is the budget where it is not given (the article: 32,000, of which 24,000 are for the answer).
+    ``history_length`` is a second, lower limit: in the article's drawing the assistant messages go although the whole
+    fits by then, until the prompt's share of 8,000 holds what is left. ``faithful`` is that drawing: calls stay without
+    their results, and the last result may lose its call, which providers refuse. ``valid`` turns a call whose result
+    is gone into a line of its message's text, and never drops the message that called for the latest result. The
+    drawing's tags (the number of the cycle, and a mask that keeps what was condensed out of a training loss) are no
+    part of a context; ``compactions`` has each context's cycle.
     """
     messages = history.messages
     *dropped, latest = [-1, *(i for i, m in enumerate(messages) if m.role == "tool")]
@@ -42,7 +58,7 @@ def tool_fifo(
         for position, gone in _calls_without_result(messages, asked, dropped[1:], latest).items():
             stays[position] = make_once(history.counter, _spelled_out, messages[position], gone)
     tokens = history.count(tuple(stays.values()))
-    limit = _limit(history, context_length=context_length)
+    limit = _limit(history, context_length=context_length, history_length=history_length)
     for position in [i for i, m in stays.items() if m.role == "assistant" and i != owner]:
         if tokens <= limit:
             break

@@ -154,6 +154,8 @@ def test_every_strategy_with_a_budget_of_its_own_says_it() -> None:
     limits = {m.strategy.id: m.limit(given) for m in SHIPPED.values() if m.name == m.strategy.id}
     assert {id: limit for id, limit in limits.items() if limit is not None} == {
         "recency": sum(message.tokens or 0 for message in said) // 10,
+        "primacy": sum(message.tokens or 0 for message in said) // 10,
+        "condenser_summary": 96_000,
         "af_py_truncation": BUDGET // 2,
         "af_py_context_window": BUDGET,
         "af_py_token_budget": 16_000,

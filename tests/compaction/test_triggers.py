@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 
-from compaction import Message, Trigger, TriggerError
+from compaction import Message, ToolCall, Trigger, TriggerError
 from compaction.groups import index_groups
 from compaction.testing import CharacterCounter, history, talk
-from compaction.triggers import Meter
+from compaction.triggers import Meter, count_bytes
 
 SESSION = talk("s u a2 a u a")
 """8 messages of 10 tokens: system, user, call with two results, text, user, text; 6 groups, 2 turns."""
@@ -47,6 +47,22 @@ def fires(trigger: str, messages: tuple[Message, ...] = SESSION, budget: int = 1
 )
 def test_every_comparison_is_strict(trigger: str, expected: bool) -> None:
     assert fires(trigger) is expected
+
+
+def test_bytes_are_those_of_texts_reasoning_ids_and_calls() -> None:
+    call = ToolCall("id-1", "read", '{"path": "é"}')
+    said = (
+        Message("user", "añb", seq=0, tokens=1),
+        Message("assistant", "x", reasoning="yy", tool_calls=(call,), seq=1, tokens=1),
+        Message("tool", "\ud83d", tool_call_id="id-1", tool_name="read", seq=2, tokens=1),
+    )
+    assert list(map(count_bytes, said)) == [4, 3 + 4 + 4 + 14, 3 + 4]
+    assert fires("bytes>35", said)
+    assert not fires("bytes>36", said)
+    [_, called] = groups = index_groups(said)
+    meter = Meter(groups, CharacterCounter(), 100)
+    meter.drop(called)
+    assert meter.bytes == 4
 
 
 def test_a_percentage_is_of_what_the_context_may_hold() -> None:

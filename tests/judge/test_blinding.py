@@ -18,6 +18,7 @@ SILENT = {
     "empty",
     "head_tail",
     "recency",
+    "primacy",
     "strands_sliding",
     "adk_compaction",
     "pydantic_ai_history",

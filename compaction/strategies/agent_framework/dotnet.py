@@ -3,7 +3,8 @@
 Each has a trigger and a target (``compaction.triggers``), the target being the opposite of the trigger where none is
 given, and a floor that it does not go below. They work on one index, group by group from the oldest, and ask for the
 target after each. Compaction is forced at the point: where the trigger does not hold, a strategy still works towards
-its target, unless ``forced`` is off. Tokens are the project's exact ones; the original's are bytes / 4 of a group.
+its target, unless ``forced`` is off. Tokens are the project's exact ones; the original's, without a tokenizer, are a
+quarter of a group's bytes, which a trigger can name too.
 """
 
 from __future__ import annotations

@@ -45,6 +45,23 @@ def test_head_tail_keeps_a_group_that_an_end_cuts_into_whole() -> None:
     assert left("head_tail", head=3, tail=3) == [0, 1, 2, 3, 4, 9, 10, 11, 12]
 
 
+def test_head_tail_takes_the_result_of_a_call_that_came_with_it() -> None:
+    call, result = talk("a1")
+    twice = replace(call, tool_calls=(replace(call.tool_calls[0], id="used twice"),))
+    said = (
+        call,
+        replace(twice, seq=1),
+        replace(twice, seq=2),
+        replace(result, seq=3),
+        *talk("s", first_seq=4),
+        replace(result, seq=5, tool_call_id="used twice"),
+        *talk("s s s", first_seq=6),
+    )
+    found = run("head_tail", said, head=1, tail=3)
+    assert [message.seq for message in found.messages] == [0, 2, 3, 5, 6, 7, 8]
+    assert found.flags == ()
+
+
 def test_head_tail_changes_nothing_when_there_is_nothing_between() -> None:
     assert left("head_tail", head=5, tail=8) == list(range(13))
 
@@ -289,6 +306,14 @@ def test_fifo_says_that_calls_have_no_results_and_that_what_must_stay_is_more_th
     assert run("tool_fifo", FIFO, context_length=9_100).flags == ()
     assert run("tool_fifo", FIFO, context_length=9_099).flags == ("over_budget",)
     assert run("tool_fifo", FIFO, budget=9_099).flags == ("over_budget",)
+
+
+def test_fifo_has_a_second_limit_that_what_is_left_must_keep() -> None:
+    drawn = {"context_length": 32_000, "history_length": 8_600, "mode": "faithful"}
+    assert left("tool_fifo", FIFO, **drawn) == [0, 1, 9]
+    assert left("tool_fifo", FIFO, **{**drawn, "history_length": 9_500}) == [0, 1, 6, 8, 9]
+    assert left("tool_fifo", FIFO, context_length=9_500, history_length=20_000, mode="faithful") == [0, 1, 6, 8, 9]
+    assert run("tool_fifo", FIFO, context_length=32_000, history_length=9_099).flags == ("over_budget",)
 
 
 def test_a_chain_has_what_was_dropped_edited_and_covered_before_and_flags_what_was_broken_before() -> None:

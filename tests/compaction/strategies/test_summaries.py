@@ -145,6 +145,16 @@ def test_the_regenerated_summary_replaces_everything_but_the_system_prompt() -> 
     assert again.messages[1].covers == tuple(range(1, 16))
 
 
+def test_the_summary_that_was_published_has_an_analysis_before_the_five_sections() -> None:
+    model = ScriptedSummarizer()
+    run("anthropic_sdk_regen", LONG, model, analysis=True, summary_tokens=2500)
+    [request] = model.requests
+    assert [s.title for s in request.sections][:2] == ["Analysis", "Task Overview"]
+    assert len(request.sections) == 6
+    assert request.max_tokens == 2500
+    assert "## Analysis\n" in request.prompt[0].text
+
+
 def test_tags_that_the_model_wrote_are_kept_as_they_are() -> None:
     written = "Here it is. <summary>short</summary>"
     assert run("anthropic_sdk_regen", LONG, ScriptedSummarizer(lambda r: written)).messages[1].text == written
