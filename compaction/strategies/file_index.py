@@ -103,7 +103,7 @@ _last = [_Files(Roots())]
 _reading = threading.Lock()
 
 
-def _files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
+def read_files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
     """Read the operations on a session's files, and the calls, from the last point on if it is the same session.
 
     Both are copies: another thread may read on to a later point.
@@ -122,7 +122,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
     """The list of the files whose calls or results are gone; None where there is nothing to say."""
     session = tuple(message for message in history.session if message.seq is not None)
     results = ToolResults(session)
-    ops, calls = _files(session, results)
+    ops, calls = read_files(session, results)
     away = _away(ops, _find_gone(session, left, results))
     summaries = [message for message in left if message.seq is None and message.covers]
     told = {path for path, seqs in away.items() if _tells(summaries, path, seqs)}
