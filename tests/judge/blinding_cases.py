@@ -54,6 +54,7 @@ BITING = (
     'pipeline(steps="clear_tool_uses(keep=1) -> autogen_head_tail")',
     'pipeline(steps="tool_fifo -> af_py_summarization(max_summary_input_tokens=100000)")',
     "roo_condense(condense=false)",
+    "cline_auto_compact(condense=false)",
     "openai_compact",
     "anthropic_compact",
     "anthropic_clear(keep=1)",
