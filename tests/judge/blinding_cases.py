@@ -55,6 +55,7 @@ BITING = (
     'pipeline(steps="tool_fifo -> af_py_summarization(max_summary_input_tokens=100000)")',
     "roo_condense(condense=false)",
     "cline_auto_compact(condense=false)",
+    "goose_summarize(cutoff=1,threshold=0)",
     "openai_compact",
     "anthropic_compact",
     "anthropic_clear(keep=1)",
