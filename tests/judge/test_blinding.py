@@ -20,6 +20,7 @@ SILENT = {
     "recency",
     "strands_sliding",
     "adk_compaction",
+    "cache_aware",
     "pydantic_ai_history",
     "openhands_v0_recent",
     "openhands_v0_amortized",

@@ -57,7 +57,7 @@ def test_the_first_turn_and_the_newest_are_never_asked_about() -> None:
     messages = long_talk("a1 a1 a1")
     found = compact(history(messages, summarizer=ScriptedSummarizer(remember)), METHOD)
     (asked,) = requests
-    assert asked.split("<calls>\n")[1] == "t1 (tool, 200 characters)\n</calls>"
+    assert asked.split("<calls>\n")[1] == "t1 (read, 200 characters)\n</calls>"
     assert "x" * 200 not in asked
     assert found.flags == ("scored_by_rule",)
 
