@@ -43,7 +43,10 @@ class _Writer:
     seq: int = 0
 
     def add(self, message: Message) -> None:
-        self.messages.append(counted(replace(message, seq=self.seq), COUNTER))
+        # A minute a message, and a long pause before every fifth.
+        minutes = self.seq + self.seq // 5 * 20
+        time = f"2026-01-{1 + minutes // 1440 % 28:02}T{minutes // 60 % 24:02}:{minutes % 60:02}:00Z"
+        self.messages.append(counted(replace(message, seq=self.seq, timestamp=time), COUNTER))
         self.seq += 1
 
     def call(self, ids: list[str], reasoning: str = "") -> None:
