@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from compaction.parameters import Positive
 from compaction.registry import strategy
-from compaction.strategies.shared.parts import whole_cuts
+from compaction.strategies.shared.parts import read_time, whole_cuts
 from compaction.strategy import History, Method, NotApplicable
 from compaction.transcript import Message
 
@@ -32,7 +32,7 @@ def cache_aware(
     strategy works at the point. Not applicable without times in the log.
     """
     messages = history.messages
-    times = [_read_time(message) for message in messages]
+    times = [read_time(message) for message in messages]
     if messages and not any(times):
         raise NotApplicable("the log has no times of its messages")
     cut = _last_pause(history, times, max(0, cache_seconds - lead_seconds), worth)
@@ -70,11 +70,3 @@ def _up_to(history: History, cut: int) -> History:
         recorded=tuple(c for c in history.recorded if before is None or c.at_seq <= before),
         earlier_cuts=tuple(c for c in history.earlier_cuts if before is None or c <= before),
     )
-
-
-def _read_time(message: Message) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(message.timestamp or "")
-    except ValueError:
-        return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
