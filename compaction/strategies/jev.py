@@ -89,7 +89,8 @@ def jev_prune(
     if len(scores) < len(pairs):
         history.flag("scored_by_rule")
         scores = {**_score_by_rule(history.session, pairs), **scores}
-    cut, gone = set(), set()
+    cut: set[int] = set()
+    gone: set[int] = set()
     for pair in pairs:
         keep_call, keep_result = scores[pair.number]
         if keep_result < keep_threshold:
@@ -225,7 +226,7 @@ def _score_by_rule(session: Sequence[Message], pairs: Sequence[Pair]) -> dict[in
     place = {message.seq: position for position, message in enumerate(session) if message.seq is not None}
     found = {}
     for pair in pairs:
-        position = place.get(pair.result.seq, 0)
+        position = place.get(pair.result.seq or 0, 0)
         recency = position / len(session)
         is_used = any(last_use.get(path, 0) > position for path in _PATH.findall(pair.call.arguments))
         is_short = max(0.0, 1 - len(pair.result.text) / 4000)
