@@ -30,6 +30,8 @@ INPUT_CHARS = (1000, 200, 60)
 """Characters of a call's arguments that the scorer is shown, fewer and fewer while it is shown too much."""
 TEXT_HEAD, TEXT_TAIL = 400, 150
 GOAL_MESSAGES, GOAL_CHARS = 3, 500
+QUESTION_TOKENS = 100
+"""Room that the questions have at least."""
 ANSWER_TOKENS = 16
 """Room for the answer on one call."""
 
@@ -89,7 +91,8 @@ def jev_prune(
     if len(scores) < len(pairs):
         history.flag("scored_by_rule")
         scores = {**_score_by_rule(history.session, pairs), **scores}
-    cut, gone = set(), set()
+    cut: set[int] = set()
+    gone: set[int] = set()
     for pair in pairs:
         keep_call, keep_result = scores[pair.number]
         if keep_result < keep_threshold:
@@ -144,7 +147,7 @@ def _ask(
     history: History, messages: Sequence[Message], pairs: Sequence[Pair], max_state: int, max_request: int
 ) -> dict[int, tuple[float, float]]:
     """The summariser's two probabilities for each call that it answered, by number."""
-    state = _fit_state(history, messages, pairs, max_state)
+    state = _fit_state(history, messages, pairs, min(max_state, max_request - QUESTION_TOKENS))
     room = max_request - history.counter.count(state)
     span = tuple(message for message in messages if message.role != "tool")
     scores: dict[int, tuple[float, float]] = {}
@@ -176,11 +179,11 @@ def _in_batches(history: History, pairs: Sequence[Pair], room: int) -> Iterator[
 
 
 def _fit_state(history: History, messages: Sequence[Message], pairs: Sequence[Pair], max_tokens: int) -> str:
-    """The goal and the conversation without results; arguments cut first, then texts, then old texts left out."""
+    """The goal and the conversation without results: arguments cut first, then texts, then these, then old lines."""
     said = [m.text[:GOAL_CHARS] for m in messages if m.role == "user" and m.text.strip()][-GOAL_MESSAGES:]
     goal = "\n".join(said)
     by_call = {(pair.asked_at, pair.call.id): pair for pair in pairs}
-    text = ""
+    lines: list[str] = []
     for inputs, texts in (
         *((chars, "") for chars in INPUT_CHARS),
         (INPUT_CHARS[-1], "abridged"),
@@ -192,10 +195,16 @@ def _fit_state(history: History, messages: Sequence[Message], pairs: Sequence[Pa
             if message.role != "tool"
             for line in _state_lines(position, message, by_call, inputs, texts)
         ]
-        text = f"<goal>\n{goal}\n</goal>\n\n<history>\n" + "\n".join(lines) + "\n</history>"
-        if history.counter.count(text) <= max_tokens:
-            break
-    return text
+        if history.counter.count(_write_state(goal, lines)) <= max_tokens:
+            return _write_state(goal, lines)
+    room, kept = max_tokens - history.counter.count(_write_state(goal, ())), len(lines)
+    while kept and (room := room - history.counter.count(lines[kept - 1] + "\n")) >= 0:
+        kept -= 1
+    return _write_state(goal, [f"[… {kept} lines left out …]", *lines[kept:]])
+
+
+def _write_state(goal: str, lines: Sequence[str]) -> str:
+    return f"<goal>\n{goal}\n</goal>\n\n<history>\n" + "\n".join(lines) + "\n</history>"
 
 
 def _state_lines(
@@ -225,7 +234,7 @@ def _score_by_rule(session: Sequence[Message], pairs: Sequence[Pair]) -> dict[in
     place = {message.seq: position for position, message in enumerate(session) if message.seq is not None}
     found = {}
     for pair in pairs:
-        position = place.get(pair.result.seq, 0)
+        position = place.get(pair.result.seq or 0, 0)
         recency = position / len(session)
         is_used = any(last_use.get(path, 0) > position for path in _PATH.findall(pair.call.arguments))
         is_short = max(0.0, 1 - len(pair.result.text) / 4000)

@@ -26,7 +26,7 @@ from compaction.groups import without_other_half
 from compaction.points import legal_cuts
 from compaction.strategies.shared.parts import stands_for
 from compaction.testing import ScriptedProvider, ScriptedSummarizer, blank, failing, history, talk
-from tests.compaction.histories import build, compacted, histories, random_words
+from tests.compaction.histories import build, compacted, histories, random_words, timed
 
 REGISTRY = load_registry()
 BUDGET = 24
@@ -318,7 +318,7 @@ UNCHANGED = {"none"}
 def test_a_strategy_changes_at_least_a_fifth_of_short_histories(name: str) -> None:
     """With its ``bites``: one that keeps all that it is given would hold every promise here."""
     method = METHODS[name]
-    generated = [build(random_words(seed)) for seed in range(N_HISTORIES)]
+    generated = [timed(build(random_words(seed))) for seed in range(N_HISTORIES)]
     n_changed = sum(run(method, messages).messages != messages for messages in generated)
     if method.strategy.id in UNCHANGED:
         assert n_changed == 0

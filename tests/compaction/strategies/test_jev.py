@@ -81,13 +81,14 @@ def test_the_state_is_cut_where_it_is_too_long() -> None:
     said = long_talk("u a1 u a1 u u")
     messages = tuple(replace(m, text="word " * 300 if m.role == "user" else m.text) for m in said)
     model = ScriptedSummarizer()
-    for limit in (25_000, 1200, 1):
+    for limit in (25_000, 1200, 550, 1):
         method = parse_method(f"jev_prune(preserve_recent=2,max_state_tokens={limit})")
         compact(history(messages, summarizer=model), method)
-    full, abridged, gone = (request.prompt[1].text.split("<history>")[1] for request in model.requests)
+    full, abridged, gone, bare = (request.prompt[1].text.split("<history>")[1] for request in model.requests)
     assert "characters left out" not in full
     assert "\n[… 950 characters left out …]\n" in abridged
     assert "user: [… 1500 characters left out …]" in gone
+    assert bare.startswith("\n[… 6 lines left out …]\n</history>")
 
 
 @pytest.mark.parametrize(("threshold", "kept"), [(0.2, 6), (0.65, 5), (0.9, 0)])
