@@ -11,7 +11,6 @@ from pathlib import Path
 
 from flows.support.atomic_files import OWNERS_FILE, make_folder
 
-
 MOST_KEYS = 4
 """Files of a name that are kept: as many versions of this package take turns on one machine."""
 
