@@ -16,7 +16,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from types import ModuleType
@@ -265,16 +265,12 @@ def _adapter_of(target: Any) -> KnownPeer:
     return CALLABLE
 
 
-_packages = cache(packages_distributions)
-"""Distributions by module: all metadata that are installed are read for it, half a second."""
-
-
 def _distribution(known: KnownPeer, place: str) -> tuple[str, str]:
     """Name and version of the package: the peer's, or the one that a module is part of, if it is part of one."""
     if known is not CALLABLE:
         return known.package, known.installed
     top = place.partition(".")[0]
-    names = _packages().get(top)
+    names = packages_distributions().get(top)
     return (names[0], version(names[0])) if names else (top, "")
 
 
