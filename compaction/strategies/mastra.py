@@ -47,7 +47,7 @@ SECTIONS = (OBSERVATIONS, TASK)
 MARKERS = (
     *wrapper(OPENING, CLOSING),
     *headings(SECTIONS),
-    Marker(DATE, "{date}", "line", made=True),
+    Marker(DATE, place="line", made=True),
     *(Marker(f"{rank} ", made=True) for rank in "🔴🟡🟢"),
 )
 
