@@ -121,7 +121,8 @@ def _observe(history: History, stretch: Sequence[Message], log: str, max_tokens:
     if lines == EMPTY_SECTION:
         return "", task
     time = next((time for time in map(read_time, stretch) if time is not None), None)
-    return (f"{DATE.format(date=time.date().isoformat())}\n{lines}" if time else lines), task
+    date = DATE.format(date=time.date().isoformat()) if time else ""
+    return (lines if log.startswith(date, log.rfind(DATE.format(date=""))) else f"{date}\n{lines}"), task
 
 
 def _reflect(history: History, log: str, max_tokens: int, covers: tuple[int, ...]) -> tuple[str, str]:

@@ -53,8 +53,8 @@ def test_in_a_chain_the_log_goes_on() -> None:
 
 def test_observations_are_dated_by_their_first_time() -> None:
     said = tuple(replace(m, timestamp=f"2026-03-0{1 + (m.seq or 0) // 4}T10:00:00Z") for m in SAID)
-    log = log_of(run(said, ScriptedSummarizer(observe)))
-    assert log.startswith("Date: 2026-03-01\n- saw [1, 2, 3, 4]\n\nDate: 2026-03-02\n- saw [5, 6]")
+    log = log_of(run(said, ScriptedSummarizer(observe), buffer_share=0.2))
+    assert log.startswith("Date: 2026-03-01\n- saw [1, 2]\n\n- saw [3, 4]\n\nDate: 2026-03-02\n- saw [5, 6]")
 
 
 def test_a_log_that_is_too_long_is_written_anew() -> None:
