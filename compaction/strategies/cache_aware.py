@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from compaction.parameters import Positive
 from compaction.registry import strategy
@@ -33,7 +32,7 @@ def cache_aware(
     """
     messages = history.messages
     times = [read_time(message) for message in messages]
-    if messages and not any(times):
+    if messages and all(time is None for time in times):
         raise NotApplicable("the log has no times of its messages")
     cut = _last_pause(history, times, max(0, cache_seconds - lead_seconds), worth)
     if cut is not None:
@@ -44,7 +43,7 @@ def cache_aware(
     return messages
 
 
-def _last_pause(history: History, times: Sequence[datetime | None], seconds: int, worth: float) -> int | None:
+def _last_pause(history: History, times: Sequence[float | None], seconds: int, worth: float) -> int | None:
     """The position of the first message after the last long pause that counts."""
     messages = history.messages
     first = max((n for n, message in enumerate(messages, 1) if message.seq is None), default=0)
@@ -52,7 +51,7 @@ def _last_pause(history: History, times: Sequence[datetime | None], seconds: int
     tokens, found = 0, None
     for position, message in enumerate(messages):
         before, now = times[position - 1] if position else None, times[position]
-        is_pause = before is not None and now is not None and (now - before).total_seconds() >= seconds
+        is_pause = before is not None and now is not None and now - before >= seconds
         if is_pause and position > first and position in legal and tokens > worth * history.budget:
             found = position
         tokens += history.count((message,))

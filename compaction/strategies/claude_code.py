@@ -7,7 +7,6 @@ and the files read last are shown again. Its boundaries, hooks, plans and skills
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from compaction.markers import RESULT, Marker, headings, removed, wrapper
 from compaction.model import Section
@@ -82,7 +81,7 @@ def claude_code(
     original writes them all along. The prompts are ours.
     """
     system = system_prompt(history.messages)
-    rest = _clear_idle(history, history.messages[len(system) :], timedelta(minutes=idle_minutes), keep_results)
+    rest = _clear_idle(history, history.messages[len(system) :], 60 * idle_minutes, keep_results)
     start = _kept_start(history, rest, kept_tokens, kept_texts, most_kept_tokens) if memory else len(rest)
     gone, kept = rest[:start], rest[start:]
     if all(message.seq is None for message in gone):
@@ -95,7 +94,7 @@ def claude_code(
     return (*system, summary, *kept, *shown)
 
 
-def _clear_idle(history: History, messages: Sequence[Message], pause: timedelta, keep: int) -> tuple[Message, ...]:
+def _clear_idle(history: History, messages: Sequence[Message], pause: int, keep: int) -> tuple[Message, ...]:
     """The messages without the results before the last long pause, but for the last ``keep`` of these."""
     end, before = 0, None
     for position, message in enumerate(messages):

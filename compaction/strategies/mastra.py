@@ -120,8 +120,8 @@ def _observe(history: History, stretch: Sequence[Message], log: str, max_tokens:
     lines, task = _parts(history.summarize(request))
     if lines == EMPTY_SECTION:
         return "", task
-    time = next((time for time in map(read_time, stretch) if time is not None), None)
-    date = DATE.format(date=time.date().isoformat()) if time else ""
+    dated = next((message for message in stretch if read_time(message) is not None), None)
+    date = DATE.format(date=(dated.timestamp or "")[:10].partition("T")[0]) if dated else ""
     return (lines if log.startswith(date, log.rfind(DATE.format(date=""))) else f"{date}\n{lines}"), task
 
 

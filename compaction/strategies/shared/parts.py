@@ -73,13 +73,13 @@ def _without_reasoning(message: Message) -> Message:
     return replace(message, reasoning="", tokens=None)
 
 
-def read_time(message: Message) -> datetime | None:
-    """The message's time, in UTC where the log names no zone; None where it has none that can be read."""
+def read_time(message: Message) -> float | None:
+    """The message's time in seconds, in UTC where the log names no zone; None where it has none that can be read."""
     try:
         time = datetime.fromisoformat(message.timestamp or "")
     except ValueError:
         return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[Message]]:
