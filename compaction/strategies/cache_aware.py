@@ -22,7 +22,7 @@ from compaction.transcript import Message
 def cache_aware(
     history: History, over: Method, *, cache_seconds: Positive = 300, lead_seconds: int = 30, worth: float = 0.5
 ) -> Sequence[Message]:
-    """What another strategy (``over``) would have left at the last long pause, and all that was said since.
+    """The context of another strategy (``over``) at the last long pause, and all messages since.
 
     A pause is long where the next message comes ``cache_seconds`` less ``lead_seconds`` later or more: there the
     prompt that the provider has in its cache would expire, and a summary still reads it at the price of the cache. It

@@ -111,7 +111,7 @@ def _clear_idle(history: History, messages: Sequence[Message], pause: int, keep:
 
 
 def _kept_start(history: History, messages: Sequence[Message], tokens: int, texts: int, most: int) -> int:
-    """Where the newest messages begin that stay beside the notes; not before what was made at the last compaction."""
+    """Find the start of the newest messages that stay beside the notes; those of the last compaction end it."""
     start, n_tokens, n_texts = len(messages), 0, 0
     while start and messages[start - 1].seq is not None and n_tokens < most:
         if n_tokens >= tokens and n_texts >= texts:

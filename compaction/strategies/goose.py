@@ -156,7 +156,7 @@ def _with_call_alone(message: Message, call: ToolCall) -> Message:
 
 
 def _sum_up(history: History, messages: Sequence[Message], max_tokens: int) -> tuple[str, Sequence[Message]]:
-    """The summary, and the messages that it is of."""
+    """Write the summary; return it with the messages that it covers."""
     for percent in LEAVE_OUT:
         said = leave_out_results(messages, percent)
         prompt = (

@@ -1,4 +1,4 @@
-"""Mastra's Observational Memory: a log of dated observations in place of what was said.
+"""Mastra's Observational Memory: a log of dated observations in place of messages.
 
 From the source at commit 1db43de of mastra-ai/mastra, which was read and not run. An Observer writes down what each
 stretch of messages brings, a Reflector condenses the log where it has grown too long; what comes last stays as it was
@@ -113,7 +113,7 @@ def _stretches(history: History, messages: Sequence[Message], tokens: int) -> It
 
 
 def _observe(history: History, stretch: Sequence[Message], log: str, max_tokens: int) -> tuple[str, str]:
-    """The observations of some messages under the date of the first, and what is being worked on."""
+    """Observe some messages: the lines, under the date of the first message, and the current task."""
     request = summary_request(history, "mastra_observer", stretch, sections=SECTIONS, max_tokens=max_tokens)
     if log:
         request = shown_before(request, f"<observations>\n{log}\n</observations>")

@@ -51,7 +51,7 @@ _TEXT_KEYS = ("content", "step", "title", "subject", "description", "text", "nam
     bites={"over": "af_py_sliding_window(keep_last_groups=3)"},
 )
 def constraint_pinning(history: History, over: Method, *, pin_tokens: Positive = PIN_TOKENS) -> Sequence[Message]:
-    """What another strategy (``over``) leaves, and the user's demands that are gone from it, word for word.
+    """The context of another strategy (``over``), and the user's demands that are gone from it, word for word.
 
     A demand is a sentence or line of a user's message with a word such as must, never, only, without or at most, that
     is no question, no code and not over 400 characters. Those of messages that are no longer there as they were said
@@ -84,7 +84,7 @@ def constraint_pinning(history: History, over: Method, *, pin_tokens: Positive =
     bites={"over": "af_py_sliding_window(keep_last_groups=3)"},
 )
 def checklist(history: History, over: Method, *, pin_tokens: Positive = PIN_TOKENS) -> Sequence[Message]:
-    """What another strategy (``over``) leaves, and the open items of the agent's last list, word for word.
+    """The context of another strategy (``over``), and the open items of the agent's last list, word for word.
 
     The last list is that of the newest message of the agent's with unchecked or checked boxes in its text or its calls,
     or with a call that has a list of objects with a status. Where that message stays as it was, or nothing is open,

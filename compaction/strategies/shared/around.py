@@ -16,7 +16,7 @@ def is_own(message: Message, mark: str) -> bool:
 
 
 def run_without(history: History, over: Method, mark: str) -> tuple[Message, ...]:
-    """What the inner method leaves of the history without the messages that begin with ``mark``."""
+    """Run the inner method on the history without the messages that begin with ``mark``."""
     if not any(is_own(message, mark) for message in history.messages):
         return tuple(over.run(history))
     previous = tuple(message for message in history.previous if not is_own(message, mark))
