@@ -51,9 +51,10 @@ EXCEPTIONS = {
     ("compaction/adapters/summarizer_bridge.py", "asyncio"),
     ("compaction/strategies/file_index.py", "threading"),
     ("compaction/strategies/retrieval.py", "threading"),
+    ("compaction/strategies/shared/parts.py", "datetime"),
 }
-"""A file that a user names is run. A class of somebody else's may be asynchronous. What was last read of a session is
-shared by threads, with a lock."""
+"""A recorded time is read. A file that a user names is run. A class of somebody else's may be asynchronous. What was
+last read of a session is shared by threads, with a lock."""
 
 STATE = {
     "compaction/adapters/openhands_sdk.py": {"_actions"},

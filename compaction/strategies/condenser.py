@@ -21,7 +21,7 @@ SECTIONS = (
     Section("USER_CONTEXT", ("intent",), "What the user wants, with every requirement and clarification."),
     Section("COMPLETED", ("decisions",), "What was done so far, and what came of it."),
     Section("PENDING", ("next_steps",), "What is still to be done or to be checked."),
-    Section("CODE_STATE", ("state", "details"), "Where in the code the work stands: files, functions, values."),
+    Section("CODE_STATE", ("details", "state"), "Where in the code the work stands: files, functions, values."),
     Section("TESTS", ("errors",), "Tests that fail or pass, with the line and the message."),
     Section("CHANGES", ("files",), "What was changed in which file."),
 )

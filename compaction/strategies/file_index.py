@@ -13,7 +13,7 @@ from compaction.reading.file_paths import Roots, find_roots
 from compaction.reading.message_facts import project_ops
 from compaction.reading.prose import shorten
 from compaction.registry import strategy
-from compaction.strategies.shared.parts import system_prompt
+from compaction.strategies.shared.around import put_in, run_without
 from compaction.strategy import History, Method
 from compaction.transcript import Message
 
@@ -54,23 +54,9 @@ def file_index(history: History, over: Method, *, index_tokens: Positive = INDEX
     again. Beyond ``index_tokens`` files that were only read go first, then the oldest changes, and a last line says
     how many. It stands for the calls that it tells of. A model is needed where the other strategy needs one.
     """
-    earlier = [message for message in history.messages if _is_index(message)]
-    bare = history
-    if earlier:
-        previous = tuple(message for message in history.previous if not _is_index(message))
-        messages = tuple(message for message in history.messages if not _is_index(message))
-        bare = replace(history, messages=messages, previous=previous)
-    left = tuple(over.run(bare))
+    left = run_without(history, over, MARK)
     found = _index(history, left, index_tokens)
-    if found is None:
-        return left
-    same = [message for message in earlier if (message.text, message.covers) == (found.text, found.covers)]
-    place = len(system_prompt(left))
-    return (*left[:place], *(same[:1] or [found]), *left[place:])
-
-
-def _is_index(message: Message) -> bool:
-    return message.seq is None and message.text.startswith(MARK)
+    return left if found is None else put_in(history, left, found, MARK)
 
 
 @dataclass(eq=False)
@@ -103,7 +89,7 @@ _last = [_Files(Roots())]
 _reading = threading.Lock()
 
 
-def _files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
+def read_files(session: Sequence[Message], results: ToolResults) -> tuple[list[FileOp], dict[tuple[str, int], str]]:
     """Read the operations on a session's files, and the calls, from the last point on if it is the same session.
 
     Both are copies: another thread may read on to a later point.
@@ -122,7 +108,7 @@ def _index(history: History, left: Sequence[Message], max_tokens: int) -> Messag
     """The list of the files whose calls or results are gone; None where there is nothing to say."""
     session = tuple(message for message in history.session if message.seq is not None)
     results = ToolResults(session)
-    ops, calls = _files(session, results)
+    ops, calls = read_files(session, results)
     away = _away(ops, _find_gone(session, left, results))
     summaries = [message for message in left if message.seq is None and message.covers]
     told = {path for path, seqs in away.items() if _tells(summaries, path, seqs)}

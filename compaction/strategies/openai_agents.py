@@ -1,13 +1,15 @@
-"""openai-agents 0.24.0: the extension ``ToolOutputTrimmer``."""
+"""openai-agents 0.24.0: the extension ``ToolOutputTrimmer``, and the session that compacts by ``responses.compact``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from compaction.markers import SHORTENED, Marker
 from compaction.parameters import Positive
 from compaction.registry import strategy
+from compaction.strategies.provider_native import TOLD, ask_openai, openai_request
 from compaction.strategies.shared.parts import make_once, with_text
 from compaction.strategy import History
 from compaction.transcript import Message
@@ -69,3 +71,27 @@ def _boundary(messages: Sequence[Message], turns: int) -> int:
     """The position of the last user message but ``turns`` - 1; 0 where there are fewer."""
     users = [position for position, message in enumerate(messages) if message.role == "user"]
     return users[-turns] if len(users) >= turns else 0
+
+
+@strategy(
+    "openai_compaction_session",
+    needs_key="openai",
+    is_opaque=True,
+    peer="openai-agents",
+    peer_version="0.24.0",
+    by_default=False,
+    markers=TOLD,
+)
+def openai_compaction_session(history: History, *, threshold: Positive = 10, forced: bool = True) -> Sequence[Message]:
+    """What OpenAI's endpoint for compaction returns to ``OpenAIResponsesCompactionSession``.
+
+    As ``openai_compact``, but the system prompt, which is no part of such a session, is not sent. The session asks
+    after a turn where it holds ``threshold`` items that are neither messages of the user nor a compaction (a call is
+    one, its result another); a point is a request of its own, and without ``forced`` that many are asked for.
+    """
+    request = openai_request(history.messages)
+    items = [i for i in request.body["input"] if i.get("role") != "user" and i.get("type") != "compaction"]
+    if not forced and len(items) < threshold:
+        return history.messages
+    body = {name: value for name, value in request.body.items() if name != "instructions"}
+    return ask_openai(history, replace(request, body=body))

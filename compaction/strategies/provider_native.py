@@ -52,14 +52,17 @@ def openai_compact(history: History) -> Sequence[Message]:
     stands for all messages that are gone; its tokens are those that the model wrote, less its reasoning. Where
     nothing was said since the last compaction, or nothing but reasoning and empty messages, none is asked for.
     """
+    return ask_openai(history, openai_request(history.messages))
+
+
+def ask_openai(history: History, request: NativeRequest) -> Sequence[Message]:
+    """What the endpoint leaves of a history, where there is something to compact."""
     rest = history.messages[len(system_prompt(history.messages)) :]
     if not rest or rest[-1].opaque or all(message.role == "user" and not message.opaque for message in rest):
         return history.messages
-    request = openai_request(history.messages)
     if not request.body["input"]:
         return history.messages
-    response = history.ask_provider(request)
-    left = openai_left(rest, response)
+    left = openai_left(rest, history.ask_provider(request))
     if any(message.opaque and not message.tokens for message in left):
         history.flag("opaque_tokens_unknown")
     return (*system_prompt(history.messages), *left)

@@ -74,6 +74,9 @@ They are what reads every score, and what the page and the commands show first: 
 BY_DIMENSION = "agg_method_pairs"
 """The one that is worked out dimension by dimension (variable ``dimension``): all at once need too much memory."""
 
+CLUSTERED = {"int_answer_scores": "session_id"}
+"""View → the column by which its table is sorted, so that who asks for one session reads a small part of it."""
+
 
 class DatabaseDraft:
     """A database that is being made; nobody sees it before it is whole."""
@@ -133,7 +136,8 @@ class DatabaseDraft:
                 run_sql(self.connection, file, f"INSERT INTO filled FROM {name}")
             self.connection.execute("RESET VARIABLE dimension")
         else:
-            run_sql(self.connection, file, f"CREATE TABLE filled AS FROM {name}")
+            order = f" ORDER BY {CLUSTERED[name]}" if name in CLUSTERED else ""
+            run_sql(self.connection, file, f"CREATE TABLE filled AS FROM {name}{order}")
         self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         self.connection.execute("SET preserve_insertion_order = false")
         comment_on(self.connection, "TABLE", {name: text})

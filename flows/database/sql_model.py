@@ -195,14 +195,18 @@ def comment_on(
     connection: duckdb.DuckDBPyConnection, kind: Kind, made: Mapping[str, str], schema: str = "main"
 ) -> None:
     """Put the comments of SQL files on their tables or views, by name, and on the columns."""
-    rows = connection.execute(
-        "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = ?", [schema]
-    ).fetchall()
+    if kind == "TABLE":  # ``duckdb_columns`` would bind the views that read a table which has just been made
+        columns = {name: connection.table(f'{schema}."{name}"').columns for name in made}
+    else:
+        found = connection.execute(
+            "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = ? GROUP BY ALL", [schema]
+        )
+        columns = dict(found.fetchall())
     wanted = {f'{kind} {schema}."{name}"': grain_of(text) for name, text in made.items()}
     own = {name: column_comments(text) for name, text in made.items()}
     said = {name: {**_common_columns(), **own.get(_whole_of(text), {}), **own[name]} for name, text in made.items()}
     wanted |= {
-        f'COLUMN {schema}."{name}"."{column}"': said[name].get(column, "") for name, column in rows if name in said
+        f'COLUMN {schema}."{name}"."{column}"': said[name].get(column, "") for name in made for column in columns[name]
     }
     connection.execute(";".join(f"COMMENT ON {what} IS {literal(text)}" for what, text in wanted.items() if text))
 

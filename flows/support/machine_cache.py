@@ -11,6 +11,9 @@ from pathlib import Path
 
 from flows.support.atomic_files import OWNERS_FILE, make_folder
 
+MOST_KEYS = 4
+"""Files of a name that are kept: as many versions of this package take turns on one machine."""
+
 
 def cache_folder() -> Path:
     """The folder of cached files: ``compaction-eval`` in the user's folder for caches."""
@@ -20,7 +23,7 @@ def cache_folder() -> Path:
 def kept(name: str, key: str, make: Callable[[], bytes]) -> bytes:
     """Return the file of this name and key if it is whole, else the content that ``make`` gives.
 
-    A new file takes the place of those of the name with other keys. Where none can be read or written, it is made.
+    A new file takes the place of the oldest of the name with other keys. Where none can be read or written, it is made.
     """
     with suppress(OSError, RuntimeError):  # the latter: the user has no home
         found = (cache_folder() / f"{name}-{key}").read_bytes()
@@ -42,8 +45,10 @@ def _sealed(content: bytes) -> bytes:
 def _keep(name: str, key: str, content: bytes) -> None:
     folder = cache_folder()
     make_folder(folder)
-    for earlier in folder.glob(f"{name}*"):  # a draft with them: whose it is makes it again, or has been killed
-        earlier.unlink(missing_ok=True)
+    # Drafts with them: whose one is makes it again, or has been killed.
+    earlier = sorted(folder.glob(f"{name}[.-]*"), key=lambda path: path.stat().st_mtime_ns)
+    for oldest in earlier[: 1 - MOST_KEYS]:
+        oldest.unlink(missing_ok=True)
     draft = folder / f"{name}.{secrets.token_hex(6)}.tmp"
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNERS_FILE), "wb") as file:
         file.write(content)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -30,6 +30,7 @@ from flows.reporting.query_result import run_query
 from flows.reporting.text_tables import Rows, fetch_rows, plain_cell
 from flows.sessions.session_parts import SessionInfo, load_session, read_parts
 from flows.store.store import Store
+from flows.support.errors import EvalError
 
 MOST_ROWS = 1_000
 """Rows of a query, and sessions of a method, that a page shows."""
@@ -131,7 +132,9 @@ class LiveStore:
             yield opened, opened.figures_of(judge or self._judge)
 
     def prepare(self) -> None:
-        """Read the descriptions of all sessions ahead of the first click, which takes seconds where there are many."""
+        """Make the page ahead of the browser, and read the descriptions of all sessions ahead of the first click."""
+        with suppress(EvalError):  # the page says it
+            self.page()
         read_parts(self._store)
 
     def page(self, judge: str = "") -> bytes:

@@ -2,6 +2,7 @@
 with found as (
     select
         shard_measures.compaction_id,
+        shard_measures.session_id,
         unnest(shard_measures.states) as told
     from shard_measures
     semi join wanted_measures on shard_measures.measure_id = wanted_measures.measure_id
@@ -9,6 +10,7 @@ with found as (
 
 select
     compaction_id,
+    session_id,
     told.probe_id,
     told.position,
     told.since,

@@ -2,6 +2,7 @@
 create table answers (
     answer_id varchar not null,  -- Identity of the answer
     compaction_id varchar not null,  -- Compaction whose context the responder saw
+    session_id varchar not null,  -- Session of the compaction; naming it spares reading those of all others
     probe_id varchar not null,  -- Question that it was asked
     replicate integer not null check (replicate >= 0),  -- Number of the repetition
     text varchar,  -- The answer; NULL when failed

@@ -2,6 +2,7 @@
 -- statement that was looked for in its context.
 create table statement_states (
     compaction_id varchar not null,  -- Compaction whose context was searched
+    session_id varchar not null,  -- Session of the compaction; naming it spares reading those of all others
     probe_id varchar not null,  -- Probe that states it: of the point of the compaction where it is asked there, else of
     -- the first point
     position integer not null check (position > 0),  -- Place of the statement in probes.statements, from 1

@@ -149,13 +149,15 @@ def _statements(n_points: int, n_methods: int) -> list[str]:
                 'embedded' AS prober FROM point, range(4) AS t(k) ORDER BY i, k""",
         f"""INSERT INTO answers BY NAME
             SELECT {_id("a", asked)} AS answer_id, {_id("c", compaction)} AS compaction_id,
-                {_id("q", "p.i * 4 + k")} AS probe_id, 0 AS replicate, 'That.' AS text, 'done' AS status,
-                'embedded' AS responder {every}, range(4) AS u(k) WHERE NOT {failed} ORDER BY i, m, k""",
+                {_id("q", "p.i * 4 + k")} AS probe_id, {session_id} AS session_id, 0 AS replicate,
+                'That.' AS text, 'done' AS status, 'embedded' AS responder
+                {every}, range(4) AS u(k) WHERE NOT {failed} ORDER BY i, m, k""",
         f"""INSERT INTO judges VALUES
             ({_id("j", "1")}, 'embedded', 'none', 'r@1', '0', 'facts', '{{}}', '2026-01-01')""",
         *(f"INSERT INTO criteria VALUES ('r@1', '{name}', '{dimension}', 1, 'Right?')" for name, dimension in criteria),
         f"""INSERT INTO scores BY NAME
-            SELECT {_id("a", asked)} AS answer_id, {_id("j", "1")} AS judge_id, 0 AS judge_replicate,
+            SELECT {_id("a", asked)} AS answer_id, {_id("j", "1")} AS judge_id, {session_id} AS session_id,
+                0 AS judge_replicate,
                 {dimensions}[k + 1][c] AS dimension, {names}[k + 1][c] AS criterion,
                 CASE WHEN {has_score} THEN {score} END AS score,
                 CASE WHEN NOT ({has_score}) THEN 'no truth' END AS unscored_reason

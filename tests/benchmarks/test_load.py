@@ -111,12 +111,10 @@ def _shards() -> dict[str, str]:
             points.tokens_before, [{{model: 'embedded-x', input_tokens: 9, output_tokens: 9, cost_usd: 0.0,
             seconds: 0.1}}] AS calls, repeat('context ', 200) AS unread FROM compactions {of_point}""",
         "probes": f"SELECT * REPLACE (getvariable('prober') AS prober), 'done' AS status FROM probes {of_point}",
-        "answers": f"""SELECT answers.* REPLACE (if(hash(answer_id) % 10 = 0, 'other', getvariable('responder')) AS
-            responder, repeat('It was that. ', 12) AS text), session_id, 'embedded-responder' AS model,
-            10 AS input_tokens, 10 AS output_tokens FROM answers JOIN compactions USING (compaction_id) {of_point}""",
-        "scores": f"""SELECT scores.* REPLACE (repeat('Because of this. ', 4) AS reasoning), session_id,
-            'done' AS status FROM scores JOIN answers USING (answer_id) JOIN compactions USING (compaction_id)
-            {of_point}""",
+        "answers": """SELECT answers.* REPLACE (if(hash(answer_id) % 10 = 0, 'other', getvariable('responder')) AS
+            responder, repeat('It was that. ', 12) AS text), 'embedded-responder' AS model,
+            10 AS input_tokens, 10 AS output_tokens FROM answers""",
+        "scores": "SELECT * REPLACE (repeat('Because of this. ', 4) AS reasoning), 'done' AS status FROM scores",
         "needs": f"""SELECT {needs_id} AS needs_id, session_id, point_id, 'done' AS status, [{{kind: 'path',
             value: '/src/a.py', observation_seq: 3, observation_tokens: 100::bigint, needed_at: 40, turns_after: 2}}]
             AS needs FROM points""",

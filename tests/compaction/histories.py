@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from string import printable
 from typing import Any
 
@@ -164,7 +165,20 @@ _short, _long = st.text("".join(LETTERS), max_size=12), st.text("".join(LETTERS)
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     """Any history: also with an earlier summary in it, also empty."""
-    return build([LETTERS[letter] for letter in draw(_short | _long)])
+    return timed(build([LETTERS[letter] for letter in draw(_short | _long)]))
+
+
+def timed(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages of a session a minute apart, and a long pause before every fifth."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return tuple(
+        message if message.seq is None else replace(message, timestamp=_time(start, message.seq))
+        for message in messages
+    )
+
+
+def _time(start: datetime, seq: int) -> str:
+    return (start + timedelta(minutes=seq + seq // 5 * 20)).isoformat()
 
 
 def varied(messages: tuple[Message, ...]) -> tuple[Message, ...]:

@@ -111,8 +111,8 @@ def test_threads_that_index_one_session_leave_one_index(monkeypatch: pytest.Monk
 def test_the_files_of_a_point_stay_those_of_the_point_when_another_thread_reads_on() -> None:
     messages = sample()
     early = messages[: len(messages) // 2]
-    ops, calls = file_index._files(early, ToolResults(early))
+    ops, calls = file_index.read_files(early, ToolResults(early))
     before = list(ops), dict(calls)
-    file_index._files(messages, ToolResults(messages))
+    file_index.read_files(messages, ToolResults(messages))
     assert (ops, calls) == before
     assert before[0]

@@ -18,7 +18,7 @@ from compaction.strategies.shared.parts import stands_for
 from compaction.strategy import History
 from compaction.testing import ScriptedProvider, ScriptedSummarizer
 from compaction.triggers import Trigger
-from tests.compaction.histories import COUNTER, build, compacted, random_words, varied
+from tests.compaction.histories import COUNTER, build, compacted, random_words, timed, varied
 from tests.compaction.shipped import SHIPPED
 from tests.compaction.test_strategies import BREAKS_PAIRS, COMPOSED, FORGETS, REWRITES, TAKES_MORE, gist
 
@@ -46,7 +46,7 @@ def session(seed: int) -> tuple[Message, ...]:
             calls = tuple(replace(call, id=f"{number}/{call.id}") for call in message.tool_calls)
             asked = message.tool_call_id and f"{number}/{message.tool_call_id}"
             said.append(replace(message, seq=len(said), tool_calls=calls, tool_call_id=asked))
-    return varied(tuple(said))
+    return varied(timed(tuple(said)))
 
 
 @dataclass(frozen=True)

@@ -84,33 +84,49 @@ def logs(tmp_path: Path) -> Path:
     return tmp_path / "logs"
 
 
-PrefectHome = Callable[[], Path]
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(scope="session")
-def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> PrefectHome:
-    """Makes folders for Prefect whose database has its tables: that takes a core a dozen seconds, and is done once.
-
-    The processes of pytest-xdist share what is copied.
-    """
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """Fills a folder of a name once for all processes of pytest-xdist. Whoever changes what is in it takes a copy."""
     own = tmp_path_factory.getbasetemp()
-    made = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "prefect-made"
-    made.mkdir(exist_ok=True)
-    with (made / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (made / "done").exists():
-            environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
-            subprocess.run(
-                [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"],
-                env=environment | {"PREFECT_HOME": str(made)},
-                check=True,
-                capture_output=True,
-            )
-            (made / "done").touch()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+    def make(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = shared / f"made-{name}", shared / f"made-{name}.done"
+        with (shared / f"made-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what another process had begun and could not end
+                folder.mkdir()
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make
+
+
+PrefectHome = Callable[[], Path]
+
+
+def _make_tables(home: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
+    subprocess.run(
+        [sys.executable, "-m", "prefect", "server", "database", "upgrade", "--yes"],
+        env=environment | {"PREFECT_HOME": str(home)},
+        check=True,
+        capture_output=True,
+    )
+
+
+@pytest.fixture(scope="session")
+def prefect_home(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> PrefectHome:
+    """Makes folders for Prefect whose database has its tables: to make them takes a core a dozen seconds."""
 
     def make() -> Path:
         home = tmp_path_factory.mktemp("prefect")
-        shutil.copy(made / "prefect.db", home)
+        shutil.copy(made_once("prefect", _make_tables) / "prefect.db", home)
         (home / "prefect.db").chmod(0o600)  # as a server that we start makes it
         return home
 

@@ -24,7 +24,9 @@ def _become(order: dict[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as at a terminal, however the tests were started
     os.environ.clear()
     os.environ.update(order["env"])
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: order["cores"]])
+    cores = sorted(os.sched_getaffinity(0))
+    first = os.getpid() % len(cores)  # several forkers are at work: not all on the first
+    os.sched_setaffinity(0, (cores[first:] + cores[:first])[: order["cores"]])
     for number, name in enumerate((os.devnull, order["out"], order["err"])):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         os.dup2(os.open(name, flags, 0o644), number)

@@ -21,6 +21,7 @@ SILENT = {
     "primacy",
     "strands_sliding",
     "adk_compaction",
+    "cache_aware",
     "pydantic_ai_history",
     "openhands_v0_recent",
     "openhands_v0_amortized",

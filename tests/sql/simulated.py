@@ -208,6 +208,7 @@ class DrawnStudies:
                 tiny.answer("-", "-", "-"),
                 answer_id=_ids(f"{name}/a", probe * methods + method),
                 compaction_id=_ids(f"{name}/c", point_of[probe] * methods + method),
+                session_id=_ids(f"{name}/s", self.session_of[probe]),
                 probe_id=_ids(f"{name}/q", probe),
             ),
             "judges": tiny.arrow(
@@ -236,6 +237,7 @@ class DrawnStudies:
             "scores",
             {"reasoning": "so"},
             answer_id=_ids(f"{name}/a", answer),
+            session_id=_ids(f"{name}/s", np.repeat(self.session_of[probe], each)),
             judge_id=_named(np.repeat(self.session_of[probe] // self.design.sessions, each), judges),
             judge_replicate=np.tile(np.arange(1, replicates + 1), probe.size * dimensions),
             dimension=_named(dimension, self.design.dimensions),

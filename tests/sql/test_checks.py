@@ -122,8 +122,8 @@ MEASURE = (
     "[2] AS lost, [5] AS fetched, 1 AS n_fetches, 100 AS refetch_tokens, 1 AS n_any_true, 1 AS n_any_right; "
 )
 STATE = (
-    "INSERT INTO statement_states BY NAME SELECT 'A/p1' AS compaction_id, 'q1' AS probe_id, 1 AS position, "
-    "'q1' AS since, 'lost' AS state, 0.1 AS support; "
+    "INSERT INTO statement_states BY NAME SELECT 'A/p1' AS compaction_id, 's1' AS session_id, 'q1' AS probe_id, "
+    "1 AS position, 'q1' AS since, 'lost' AS state, 0.1 AS support; "
 )
 CALL = (
     "INSERT INTO replay_calls BY NAME SELECT 's1' AS session_id, 'A' AS method_id, 1 AS seq, 9 AS input_tokens, "

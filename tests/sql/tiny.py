@@ -27,7 +27,21 @@ def arrow(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> dict[str, pa.Table
         name: pa.schema([(f.name, pa.string() if pa.types.is_timestamp(f.type) else f.type) for f in schema])
         for name, schema in schemas().items()
     }
-    return {name: pa.Table.from_pylist(list(found), schema=as_text[name]) for name, found in rows.items()}
+    named = _with_sessions(rows)
+    return {name: pa.Table.from_pylist(list(found), schema=as_text[name]) for name, found in named.items()}
+
+
+def _with_sessions(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Mapping[str, Iterable[Mapping[str, Any]]]:
+    """The rows with the session of their compaction or answer, where they name none; ``-`` of one that is not there."""
+    session_of = {row["point_id"]: row["session_id"] for row in rows.get("points", ())}
+    session_of |= {row["compaction_id"]: session_of.get(row["point_id"], "-") for row in rows.get("compactions", ())}
+    session_of |= {row["answer_id"]: session_of.get(row["compaction_id"], "-") for row in rows.get("answers", ())}
+    of = {"answers": "compaction_id", "statement_states": "compaction_id", "scores": "answer_id"}
+    return dict(rows) | {
+        name: [{"session_id": session_of.get(row[key], "-"), **row} for row in rows[name]]
+        for name, key in of.items()
+        if name in rows
+    }
 
 
 def make(rows: Rows, folder: Path, *, is_checked: bool = False) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, TypeVarTuple
 
 from compaction.groups import declarations
@@ -70,6 +71,15 @@ def without_reasoning(history: History, message: Message) -> Message:
 
 def _without_reasoning(message: Message) -> Message:
     return replace(message, reasoning="", tokens=None)
+
+
+def read_time(message: Message) -> float | None:
+    """The message's time in seconds, in UTC where the log names no zone; None where it has none that can be read."""
+    try:
+        time = datetime.fromisoformat(message.timestamp or "")
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def turns_of(messages: Sequence[Message]) -> list[list[Message]]:

@@ -99,7 +99,7 @@ def answers_in(store: Store, study: Study) -> dict[str, list[ScoreJob]]:
     jobs: dict[str, list[ScoreJob]] = {}
     with connect(store.database) as connection:
         rows = connection.execute(
-            "SELECT session_id, answer_id, compaction_id, answers.probe_id, method, cut_seq "
+            "SELECT points.session_id, answer_id, compaction_id, answers.probe_id, method, cut_seq "
             "FROM answers JOIN compactions USING (compaction_id) JOIN points USING (point_id) "
             "JOIN stg_methods USING (method_id) WHERE answers.status = 'done' "
             "ORDER BY session_id, cut_seq, method, answers.probe_id, answers.replicate"

@@ -43,19 +43,24 @@ baselines as (
     where dimension = 'overall' and coalesce(baseline_id = getvariable('baseline_id'), is_default)
 ),
 
-tokens as (
+-- Materialized, and the baseline's before the rest: else every method's questions are joined with every other's.
+baseline_tokens as materialized (
+    select
+        base.judge_id,
+        base.probe_id,
+        base.tokens_read
+    from agg_probe_budgets as base
+    inner join baselines on base.judge_id = baselines.judge_id and base.method_id = baselines.baseline_id
+),
+
+tokens as materialized (
     select
         own.judge_id,
         own.method_id,
         avg(own.tokens_read) as tokens,
         avg(base.tokens_read) as baseline_tokens
     from agg_probe_budgets as own
-    inner join baselines on own.judge_id = baselines.judge_id
-    inner join agg_probe_budgets as base
-        on
-            own.judge_id = base.judge_id
-            and own.probe_id = base.probe_id
-            and baselines.baseline_id = base.method_id
+    inner join baseline_tokens as base on own.probe_id = base.probe_id and own.judge_id = base.judge_id
     group by own.judge_id, own.method_id
 ),
 

@@ -4,14 +4,22 @@
 -- Parameters (variables):
 --   judge_id   judge version that the report is of
 --   points     points, as a list of their ids
-with compacted as (
+with wanted as (
+    select
+        point_id,
+        session_id
+    from points
+    where point_id in (select unnest(getvariable('points')))
+),
+
+compacted as (
     select
         compaction_id,
         point_id,
         method_id,
         replicate
     from compactions
-    where point_id in (select unnest(getvariable('points')))
+    where point_id in (select wanted.point_id from wanted)
 ),
 
 answered as (
@@ -29,6 +37,7 @@ answered as (
         answers.fetched_tokens
     from answers
     inner join compacted on answers.compaction_id = compacted.compaction_id
+    where answers.session_id in (select wanted.session_id from wanted)
 ),
 
 given as (
@@ -37,7 +46,8 @@ given as (
         score
     from int_answer_scores
     where
-        point_id in (select unnest(getvariable('points')))
+        session_id in (select wanted.session_id from wanted)
+        and point_id in (select wanted.point_id from wanted)
         and judge_id = getvariable('judge_id')
         and dimension in ('overall', 'constraints')
 )

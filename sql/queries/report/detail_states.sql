@@ -3,7 +3,15 @@
 --
 -- Parameters (variables):
 --   points     points, as a list of their ids
-with answered as (
+with wanted as (
+    select
+        point_id,
+        session_id
+    from points
+    where point_id in (select unnest(getvariable('points')))
+),
+
+answered as (
     select
         compactions.point_id,
         answers.compaction_id,
@@ -11,7 +19,9 @@ with answered as (
         answers.answer_id
     from answers
     inner join compactions on answers.compaction_id = compactions.compaction_id
-    where compactions.point_id in (select unnest(getvariable('points')))
+    where
+        answers.session_id in (select wanted.session_id from wanted)
+        and compactions.point_id in (select wanted.point_id from wanted)
 )
 
 select
@@ -23,4 +33,5 @@ select
 from statement_states
 inner join answered
     on statement_states.compaction_id = answered.compaction_id and statement_states.probe_id = answered.probe_id
+where statement_states.session_id in (select wanted.session_id from wanted)
 order by answered.point_id, answered.answer_id, statement_states.position

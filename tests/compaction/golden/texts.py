@@ -56,3 +56,27 @@ def with_file_tools(messages: Sequence[Message], seed: int) -> tuple[Message, ..
         made = replace(message, text=text, tool_calls=tuple(calls), tool_name=name, tokens=None)
         changed.append(counted(made, CharacterCounter()))
     return tuple(changed)
+
+
+def as_cline(messages: Sequence[Message], seed: int) -> tuple[Message, ...]:
+    """The history with results that begin as Cline's do: files read and written again and again, and mentions."""
+    source = random.Random(seed)
+    changed = []
+    for message in messages:
+        path, text = f"src/{source.choice('ab')}.py", message.text
+        kind = source.choice(("read", "read", "read", "write", "denied", "command", "plain"))
+        file = "x = 1\n" * source.choice((3, 40))
+        if message.role == "tool":
+            text = {
+                "read": f"[read_file for '{path}'] Result:\n{file}{text}",
+                "write": f"[replace_in_file for '{path}'] Result:\nSaved.\n"
+                f'<final_file_content path="{path}">\n{file}</final_file_content>\nGo on from there.',
+                "denied": f"[write_to_file for '{path}'] Result:\nThe user denied this operation.",
+                "command": f"[execute_command for 'ls'] Result:\n{text}",
+                "plain": text,
+            }[kind]
+        elif message.role == "user" and source.random() < 0.7:
+            shown = [f'<file_content path="{name}">\n{file}</file_content>' for name in (path, "src/c.py")]
+            text = "\n\n".join([text, *shown[: source.choice((1, 2))]])
+        changed.append(counted(replace(message, text=text, tokens=None), CharacterCounter()))
+    return tuple(changed)

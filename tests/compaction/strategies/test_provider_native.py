@@ -53,6 +53,17 @@ def test_openai_is_sent_items_and_the_system_prompt_as_instructions() -> None:
     ]
 
 
+def test_the_session_of_openai_agents_sends_no_system_prompt_and_asks_at_ten_items() -> None:
+    provider, said = ScriptedProvider(), talk("s u a1 a1 u a")  # a text, a call and a result each, and a last text
+    waiting = make_method("openai_compaction_session", {"forced": False})
+    assert compact(history(said, provider=provider), waiting).messages == said
+    assert not provider.requests
+    assert compact(history(said, provider=provider), make_method("openai_compaction_session")).messages != said
+    more = (*said, *talk("a1", first_seq=8))
+    assert compact(history(more, provider=provider), waiting).messages != more
+    assert [list(request.body) for request in provider.requests] == [["input"], ["input"]]
+
+
 def test_openais_user_messages_are_the_sessions_own_and_the_encrypted_item_covers_the_rest() -> None:
     response = {
         "output": [user("user 1"), user("user 4"), ITEM],
@@ -215,6 +226,6 @@ def test_clearing_starts_from_the_whole_session_each_time() -> None:
 
 
 def test_methods_that_need_a_key_are_listed_and_not_among_those_that_run_by_default() -> None:
-    needing = {"openai_compact", "anthropic_compact", "anthropic_clear"}
+    needing = {"openai_compact", "openai_compaction_session", "anthropic_compact", "anthropic_clear"}
     assert {make_method(id).needs for id in needing} == {"key"}
     assert not needing & {method.strategy.id for method in default_methods()}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.compaction.golden.replay import replay
-from tests.compaction.golden.texts import with_file_tools
+from tests.compaction.golden.texts import as_cline, with_file_tools
 from tests.compaction.histories import build, packed
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -24,6 +24,7 @@ VERSIONS = {
     "openhands_condensers": {"openhands-ai": "0.62.0"},
     "kimi": {"kimi-cli": "1.52.0"},
     "roo": {"Roo Code": "3.52.1"},
+    "cline": {"Cline": "3.89.2"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -41,6 +42,7 @@ METHODS = {
     },
     "kimi": {"kimi_compact"},
     "roo": {"roo_condense"},
+    "cline": {"cline_auto_compact"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}
@@ -50,7 +52,7 @@ CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in 
 def test_what_stays_and_what_is_shown_is_as_with_the_peer(case: dict[str, Any]) -> None:
     messages = build(case["words"])
     if "seed" in case:
-        messages = with_file_tools(messages, case["seed"])
+        messages = (as_cline if case.get("texts") == "cline" else with_file_tools)(messages, case["seed"])
     for run in case["runs"]:
         assert replay(run, messages) == run["rounds"], (run["strategy"], run["params"])
 

@@ -158,10 +158,10 @@ def test_a_server_that_hangs_is_started_anew_one_that_is_slow_or_was_to_end_is_n
 
 @pytest.mark.skipif(find_spec("prefect_dask") is None, reason="prefect-dask is not installed")
 @pytest.mark.slow
-def test_a_run_on_a_cluster_has_a_server_where_none_is_configured(tmp_path: Path) -> None:
+def test_a_run_on_a_cluster_has_a_server_where_none_is_configured(prefect_home: PrefectHome, tmp_path: Path) -> None:
     """Its tasks report to Prefect from processes of their own."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PREFECT_")}
-    environment["PREFECT_HOME"] = str(tmp_path / "prefect")
+    environment["PREFECT_HOME"] = str(prefect_home())
     sample = ROOT / "flows" / "samples" / "logquery.jsonl"
     options = [
         "--strategies",

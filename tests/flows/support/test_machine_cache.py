@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -26,11 +27,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "caches" / "compaction-eval"
 
 
-def test_it_is_made_once_a_key_for_its_owner_alone_and_one_key_is_kept(folder: Path) -> None:
+def test_it_is_made_once_a_key_for_its_owner_alone(folder: Path) -> None:
     make = Maker()
-    assert [kept("thing", key, make) for key in ("a", "a", "b", "b")] == [b"made 1", b"made 1", b"made 2", b"made 2"]
-    assert [one.name for one in folder.iterdir()] == ["thing-b"]
+    asked = [kept("thing", key, make) for key in ("a", "a", "b", "b", "a")]
+    assert asked == [b"made 1", b"made 1", b"made 2", b"made 2", b"made 1"]
+    assert {one.name for one in folder.iterdir()} == {"thing-a", "thing-b"}
     assert [stat.S_IMODE(one.stat().st_mode) for one in (folder, folder / "thing-b")] == [0o700, 0o600]
+
+
+def test_the_youngest_keys_and_drafts_are_kept(folder: Path) -> None:
+    for age, key in enumerate("edcba"):
+        kept("thing", key, Maker())
+        os.utime(folder / f"thing-{key}", (age, age))
+    (folder / "thing.killed.tmp").touch()
+    kept("another", "a", Maker())
+    kept("thing", "now", Maker())
+    left = {"thing-now", "thing.killed.tmp", "thing-a", "thing-b", "another-a"}
+    assert {one.name for one in folder.iterdir()} == left
 
 
 @pytest.mark.parametrize("damage", [b"", b"made 1", b"\0" * 40])

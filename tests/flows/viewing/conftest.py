@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 
 from flows.store.store import Store
-from tests.flows.conftest import Kept
 from tests.flows.reporting.html.report_browser import Browser, open_browser
-from tests.flows.reporting.html.report_store import make_store
+from tests.flows.reporting.html.report_store import copy_store
 from tests.flows.viewing.live_view import viewed
 
 
 @pytest.fixture(scope="package")
-def store(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    with kept_worker.at_work():
-        return Store.open(str(make_store(tmp_path_factory.mktemp("view"))))
+def store(request: pytest.FixtureRequest) -> Store:
+    return copy_store(request)
 
 
 @pytest.fixture(scope="package")

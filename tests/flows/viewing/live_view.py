@@ -29,7 +29,7 @@ needs_browser = [
 ]
 
 SCORED = (
-    "SELECT answer_id, method, text, session_id FROM int_answer_scores JOIN answers USING (answer_id) "
+    "SELECT answer_id, method, text, session_id FROM int_answer_scores JOIN answers USING (answer_id, session_id) "
     "WHERE dimension = 'overall'"
 )
 

@@ -8,15 +8,13 @@ import pytest
 
 from flows.reporting.html import ReportFile, write_report
 from flows.store.store import Store
-from tests.flows.conftest import Kept
 from tests.flows.reporting.html.report_browser import Browser, open_browser
-from tests.flows.reporting.html.report_store import make_store
+from tests.flows.reporting.html.report_store import copy_store
 
 
 @pytest.fixture(scope="package")
-def store(prefect_server: str, kept_worker: Kept, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    with kept_worker.at_work():
-        return Store.open(str(make_store(tmp_path_factory.mktemp("report"))))
+def store(request: pytest.FixtureRequest) -> Store:
+    return copy_store(request)
 
 
 @pytest.fixture(scope="package")

@@ -1,13 +1,16 @@
-"""A store for the page: an ordinary session, and one whose every text tries to be more than text."""
+"""A store for the pages: an ordinary session, and one whose every text tries to be more than text."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
+from flows.store.store import Store
 from tests.flows.conftest import session_lines, write_session
 
 EVIL = (
@@ -46,7 +49,24 @@ def hostile_lines(session_id: str, turns: int) -> list[dict[str, Any]]:
     return lines
 
 
-def make_store(folder: Path) -> Path:
+STORE = "store <i>"
+"""The name of its folder."""
+
+
+def copy_store(request: pytest.FixtureRequest) -> Store:
+    """A copy of the store, which is made once for both pages and all processes of pytest-xdist."""
+
+    def fill(folder: Path) -> None:
+        request.getfixturevalue("prefect_server")
+        with request.getfixturevalue("kept_worker").at_work():
+            make_store(folder)
+
+    made = request.getfixturevalue("made_once")("page", fill) / STORE
+    own = request.getfixturevalue("tmp_path_factory").mktemp("page") / STORE
+    return Store.open(str(shutil.copytree(made, own)))
+
+
+def make_store(folder: Path) -> None:
     """Run the embedded engine over both sessions; needs the tests' Prefect server."""
     from flows.cli.app import app
 
@@ -54,7 +74,6 @@ def make_store(folder: Path) -> Path:
     write_session(logs / "orchard.jsonl", "session-0", 45)
     text = "".join(json.dumps(line) + "\n" for line in hostile_lines("session-1", 45))
     (logs / "hostile.jsonl").write_text(text, encoding="utf-8")
-    arguments = ["run", logs, "--store", folder / "store <i>", "--points", "messages:40", "--strategies", METHODS]
+    arguments = ["run", logs, "--store", folder / STORE, "--points", "messages:40", "--strategies", METHODS]
     result = CliRunner().invoke(app, [*map(str, arguments), "--quiet"])
     assert result.exit_code == 0, result.output
-    return folder / "store <i>"
