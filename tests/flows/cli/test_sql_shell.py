@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -122,14 +123,15 @@ def terminal(store: Path, tmp_path: Path) -> Iterator[tuple[int, subprocess.Pope
     os.close(ours)
 
 
-def wait_for(terminal: int, words: str) -> str:
-    """What it shows until these words, within a minute."""
+def wait_for(terminal: int, *words: str) -> str:
+    """What it shows until these words have come one after the other, within a minute."""
     shown = ""
+    wanted = re.compile(".*".join(map(re.escape, words)), re.DOTALL)
     end = time.monotonic() + 60
-    while words not in shown and time.monotonic() < end:
+    while not wanted.search(shown) and time.monotonic() < end:
         if select.select([terminal], [], [], 1)[0]:
             shown += os.read(terminal, 65536).decode()
-    assert words in shown, shown
+    assert wanted.search(shown), shown
     return shown
 
 
@@ -148,8 +150,7 @@ def test_on_a_terminal_errors_and_ctrl_c_end_a_statement_and_not_the_shell(
     screen, process = terminal
     wait_for(screen, "sql> ")
     os.write(screen, b"selec 1;\n")
-    wait_for(screen, "error: the query cannot be run")
-    wait_for(screen, "sql> ")
+    wait_for(screen, "error: the query cannot be run", "sql> ")
     os.write(screen, b"SELECT count(*) FROM range(100000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3;\n")
     wait_for_work(process)
     os.write(screen, b"\x03")
