@@ -130,18 +130,18 @@ def _files_read_last(
     session = tuple(message for message in history.session if message.seq is not None)
     results = ToolResults(session)
     ops, calls = read_files(session, results)
-    seen = {message.seq for message in kept}
     found: dict[str, Message] = {}
     for op in sorted(ops, key=lambda op: op.seq, reverse=True):
         result = results.get(calls.get((op.path, op.seq), "")) if op.verb == "examined" else None
         if result is not None and result.text.strip() and op.path not in found:
             found[op.path] = result
+    seen = {message.seq for message in kept}
+    unseen = [(path, result) for path, result in found.items() if result.seq not in seen]
     shown: list[Message] = []
-    for path, result in list(found.items())[:most]:
+    for path, result in unseen[:most]:
         text = f"{FILE_MARK.format(path=path)}\n{result.text[: tokens * CHARS_A_TOKEN]}"
         all_tokens -= len(text) // CHARS_A_TOKEN
         if all_tokens < 0:
             break
-        if result.seq not in seen:
-            shown.append(Message("user", text, covers=stands_for((result,))))
+        shown.append(Message("user", text, covers=stands_for((result,))))
     return tuple(shown)

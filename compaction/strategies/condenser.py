@@ -8,8 +8,8 @@ from compaction.markers import headings, wrapper
 from compaction.model import Section
 from compaction.parameters import Positive
 from compaction.registry import strategy
-from compaction.strategies.notes import is_made, shown_before
-from compaction.strategies.shared.parts import needs_from, stands_for, tail_start, whole_cuts
+from compaction.strategies.notes import shown_before
+from compaction.strategies.shared.parts import is_made, needs_from, stands_for, tail_start, whole_cuts
 from compaction.strategies.shared.requests import summary_request
 from compaction.strategies.summaries import SUMMARY_TOKENS
 from compaction.strategy import History

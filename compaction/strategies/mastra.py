@@ -13,8 +13,9 @@ from compaction.markers import Marker, headings, wrapper
 from compaction.model import Section
 from compaction.parameters import Positive
 from compaction.registry import strategy
-from compaction.strategies.notes import is_made, shown_before
+from compaction.strategies.notes import shown_before
 from compaction.strategies.shared.parts import (
+    is_made,
     needs_from,
     read_time,
     stands_for,

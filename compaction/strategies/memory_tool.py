@@ -17,12 +17,11 @@ from compaction.strategies.notes import (
     SECTIONS,
     add_notes,
     call_for_notes,
-    is_made,
     read_sections,
     write_notes,
 )
 from compaction.strategies.provider_native import CLEARED
-from compaction.strategies.shared.parts import compaction_cuts, make_once, stands_for, whole_cuts, with_text
+from compaction.strategies.shared.parts import compaction_cuts, is_made, make_once, stands_for, whole_cuts, with_text
 from compaction.strategy import History
 from compaction.transcript import Message
 
@@ -48,8 +47,8 @@ def anthropic_memory_tool(
 
     The text of every result but the last ``keep`` goes, as ``clear_tool_uses_20250919`` does it; results of
     ``exclude_tools``, names with spaces between them, stay. Before that a model notes down, in ``notes_tokens``, what
-    the messages up to the last cleared one say and the notes do not. The notes stand, as the result of a call of the
-    tool, behind the first user message: the tool's protocol has the agent read its notes before all else. Beyond
+    these results and their calls say and the notes do not. The notes stand, as the result of a call of the tool, behind
+    the first user message: the tool's protocol has the agent read its notes before all else. Beyond
     ``all_notes_tokens`` their oldest lines are left out. A real agent says itself what it notes, and when.
     """
     messages = history.messages

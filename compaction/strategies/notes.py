@@ -9,7 +9,14 @@ from compaction.markers import SHORTENED, Marker, headings, wrapper
 from compaction.model import Section, SummaryRequest
 from compaction.parameters import Positive
 from compaction.registry import strategy
-from compaction.strategies.shared.parts import compaction_cuts, needs_from, stands_for, system_prompt, tail_start
+from compaction.strategies.shared.parts import (
+    compaction_cuts,
+    is_made,
+    needs_from,
+    stands_for,
+    system_prompt,
+    tail_start,
+)
 from compaction.strategies.shared.requests import EMPTY_SECTION, summary_request, with_all_sections
 from compaction.strategies.summaries import TAIL_SHARE
 from compaction.strategy import History
@@ -105,11 +112,6 @@ def call_for_notes(text: str, covers: tuple[int, ...]) -> tuple[Message, Message
         Message("assistant", tool_calls=(call,), covers=covers),
         Message("tool", text, tool_call_id=call.id, tool_name=call.name, covers=covers),
     )
-
-
-def is_made(message: Message, mark: str) -> bool:
-    """Whether a strategy that marks its messages so left this one behind."""
-    return message.seq is None and bool(message.covers) and message.text.startswith(mark)
 
 
 def find_opening(messages: Sequence[Message], mark: str) -> tuple[int, int | None]:

@@ -8,8 +8,8 @@ from compaction.markers import headings, wrapper
 from compaction.model import Section
 from compaction.parameters import Positive
 from compaction.registry import strategy
-from compaction.strategies.notes import find_opening, is_made, leaving_messages, read_sections, shown_before
-from compaction.strategies.shared.parts import stands_for, system_prompt
+from compaction.strategies.notes import find_opening, leaving_messages, read_sections, shown_before
+from compaction.strategies.shared.parts import is_made, stands_for, system_prompt
 from compaction.strategies.shared.requests import summary_request
 from compaction.strategy import History
 from compaction.transcript import Message

@@ -62,6 +62,11 @@ def stands_for(messages: Iterable[Message]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def is_made(message: Message, mark: str) -> bool:
+    """Whether a strategy that marks its messages so left this one behind."""
+    return message.seq is None and bool(message.covers) and message.text.startswith(mark)
+
+
 def without_reasoning(history: History, message: Message) -> Message:
     """The message as it is where reasoning is left out."""
     if not message.reasoning:

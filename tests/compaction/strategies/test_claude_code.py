@@ -73,6 +73,8 @@ def test_notes_leave_a_tail_of_whole_groups_and_no_file_that_is_in_it() -> None:
     more = run(named(SAID), model, memory=True, kept_tokens=40, kept_texts=3, most_kept_tokens=1000)
     assert [m.seq for m in more.messages] == [0, None, 4, 5, 6, 7, 8, None]
     assert more.messages[-1].covers == (3,)
+    one = run(named(SAID), model, memory=True, files=1, kept_tokens=40, kept_texts=3, most_kept_tokens=1000)
+    assert one.messages[-1].covers == (3,), "what stays takes no place of what does not"
     most = run(named(SAID), model, memory=True, kept_tokens=1000, kept_texts=9, most_kept_tokens=15)
     assert [m.seq for m in most.messages[:4]] == [0, None, 7, 8]
 
