@@ -64,6 +64,7 @@ MATERIALIZED = {
     "coverage": "marts",
     "coverage_by_judge": "marts",
     "judge_agreement": "marts",
+    "judge_remarks": "boards",
     "fronts": "boards",
 }
 """View → its folder: those of which a load makes tables, in this order, each after those that it reads.

@@ -132,10 +132,11 @@ class LiveStore:
             yield opened, opened.figures_of(judge or self._judge)
 
     def prepare(self) -> None:
-        """Make the page ahead of the browser, and read the descriptions of all sessions ahead of the first click."""
+        """Make the page ahead of the browser, and read what the first click needs of all sessions ahead of that."""
         with suppress(EvalError):  # the page says it
             self.page()
         read_parts(self._store)
+        self._store.compactions.dataset()
 
     def page(self, judge: str = "") -> bytes:
         """Make the page of a judge. Raises UsageError where nothing is scored, StoreError without a database."""
