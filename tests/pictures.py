@@ -82,13 +82,16 @@ def main(root: str) -> None:
     FOLDER.mkdir(exist_ok=True)
     store = Store.open(root)
     names = named(store)
-    with tempfile.TemporaryDirectory() as folder, open_browser(Path(folder, "profile")) as browser:
-        with viewed(store, "--labels", str(Path(folder, "grades.csv"))) as address:
-            for picture in PICTURES:
-                linked = Picture(**{**vars(picture), "link": picture.link.format_map(names)})
-                data = take(browser, address, linked)
-                (FOLDER / f"{picture.name}.webp").write_bytes(data)
-                print(f"docs/pictures/{picture.name}.webp: {len(data) / 1000:.0f} kB")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_browser(Path(folder, "profile")) as browser,
+        viewed(store, "--labels", str(Path(folder, "grades.csv"))) as address,
+    ):
+        for picture in PICTURES:
+            linked = Picture(**{**vars(picture), "link": picture.link.format_map(names)})
+            data = take(browser, address, linked)
+            (FOLDER / f"{picture.name}.webp").write_bytes(data)
+            print(f"docs/pictures/{picture.name}.webp: {len(data) / 1000:.0f} kB")
 
 
 if __name__ == "__main__":
