@@ -47,8 +47,9 @@ Rater = Annotated[str | None, typer.Option(metavar="NAME", help="Who labelled ro
 Statements = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.jsonl",
-        help="Readers' labels of true statements; prints how far the embedded engine agrees. Needs no store.",
+        metavar="FILE",
+        help="Labels of true statements; prints how far the embedded engine agrees. JSON lines of readers need no "
+        "store; FILE.csv is what `view --statements` wrote.",
     ),
 ]
 Answers = Annotated[Path | None, typer.Option(metavar="FILE.jsonl", help="The same of readers' graded answers.")]
@@ -102,7 +103,7 @@ def calibrate(
     if statements and answers:
         raise UsageError("give either --statements or --answers; their figures have different scales")
     if given := statements or answers:
-        o.echo(_agree(given, contexts or [], o.layout(format, as_json), is_answers=answers is not None))
+        o.echo(_agree(given, contexts or [], o.layout(format, as_json), store, is_answers=answers is not None))
         return
     found = o.open_store(store)
     told = make_report(quiet or as_json)
@@ -129,14 +130,19 @@ def calibrate(
     o.echo_of(found, report(found.database, judge, layout), layout)
 
 
-def _agree(labels: Path, contexts: Sequence[Path], layout: Layout, *, is_answers: bool) -> str:
+def _agree(labels: Path, contexts: Sequence[Path], layout: Layout, store: str | None, *, is_answers: bool) -> str:
+    from flows.database.scores_db import connect
     from flows.reporting.reader_agreement import format_agreement
     from flows.support.errors import UsageError
     from flows.validation.reader_labels import pair_answers, pair_statements, read_contexts
+    from flows.validation.statement_labels import pair_grades
 
     pair, scale = (pair_answers, 5.0) if is_answers else (pair_statements, 1.0)
-    read = read_contexts(contexts or [labels.with_name(f"{labels.stem}_contexts.jsonl.gz")])
-    pairs = pair(labels, read)
+    if labels.suffix == ".csv" and not is_answers:
+        with connect(o.open_store(store).database) as connection:
+            pairs = pair_grades(labels, connection)
+    else:
+        pairs = pair(labels, read_contexts(contexts or [labels.with_name(f"{labels.stem}_contexts.jsonl.gz")]))
     if not pairs:
         raise UsageError(f"{labels}: no row of a true statement or an answer; see docs/calibration.md")
     return format_agreement(pairs, scale, layout)

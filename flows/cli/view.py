@@ -17,6 +17,7 @@ from flows.cli.shared.commands import command
     "view /data/store --no-open --port 8899",
     "view --judge openai:gpt-5.2",
     "view my-store --labels ada.csv",
+    "view my-store --statements ada-statements.csv",
     order=88,
 )
 def view(
@@ -31,6 +32,14 @@ def view(
             "--labels", metavar="FILE.csv", help="Grade answers; the grades are added to this file for `calibrate`."
         ),
     ] = None,
+    statements: Annotated[
+        Path | None,
+        typer.Option(
+            "--statements",
+            metavar="FILE.csv",
+            help="Grade how far contexts still tell single statements; for `calibrate --statements`.",
+        ),
+    ] = None,
     seed: Annotated[str | None, typer.Option(metavar="SEED", help="Ask for the grades in another order.")] = None,
     language: Annotated[Language, typer.Option("--lang", help="The language of the page.")] = "en",
 ) -> None:
@@ -40,12 +49,19 @@ def view(
     each time: whoever has it can read the sessions of the store. A run may go on meanwhile; its results are there when
     the page is loaded again. Ctrl-C ends it.
     """
-    from flows.viewing.grading import Grading, open_labels
+    from flows.support.errors import UsageError
+    from flows.viewing.grading import AnswerGrading, Grading, StatementGrading
     from flows.viewing.live_store import LiveStore
     from flows.viewing.server import serve
 
+    if labels and statements:
+        raise UsageError("give either --labels or --statements; a page asks for one kind of grades")
     found = o.open_store(location or store)
     live = LiveStore(found, judge, language)
     live.page()  # what is wrong with the store, the judge or the file is said before anything listens
-    grading = Grading(live, found, open_labels(found, labels), seed) if labels else None
+    grading: Grading | None = None
+    if labels:
+        grading = AnswerGrading(live, found, labels, seed)
+    elif statements:
+        grading = StatementGrading(live, found, statements, seed)
     serve(live, port, o.echo, opens=not no_open, grading=grading)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Answer = Callable[[Request], Any]
 
-CLOSED = "grades are taken only by: compaction-eval view --labels FILE"
+CLOSED = "grades are taken only by: compaction-eval view --labels FILE, or --statements FILE"
 
 
 def make_app(live: LiveStore, grading: Grading | None = None) -> Starlette:
@@ -90,7 +90,7 @@ def _answers(live: LiveStore, grading: Grading | None) -> dict[str, Answer]:
         "query": lambda r: live.query(_read(r, "sql")),
         "nights": lambda _: live.nights(),
         "relations": lambda _: live.relations(),
-        "grade": lambda r: grading.item(_read(r, "judge"), _read(r, "answer"), _read(r, "after")) if grading else {},
+        "grade": lambda r: grading.item(_read(r, "judge"), _read(r, "id"), _read(r, "after")) if grading else {},
     }
 
 

@@ -156,6 +156,19 @@ def _take_back(pack: Pack, before: tuple[int, int, int]) -> None:
     pack.texts.places = {key: place for key, place in pack.texts.places.items() if place < texts}
 
 
+def read_contexts(
+    store: Store, transcript: Transcript, info: SessionInfo, compactions: Collection[str]
+) -> dict[str, tuple[Message, ...]]:
+    """The contexts that these compactions of a session left, without those that failed."""
+    shards = store.within(bucket_bits(info.session_id)).compactions
+    table = shards.dataset().to_table(
+        columns=["compaction_id", "context"],
+        filter=pc.field("compaction_id").isin(list(compactions)) & (pc.field("status") == "done"),
+    )
+    rebuilt = contexts_of(table["context"], [transcript] * len(table)) if len(table) else ()
+    return dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
+
+
 class PointReader:
     """Reads points: from the database, and from the Parquet files what only they have.
 
@@ -273,16 +286,7 @@ class PointReader:
         }
         if not shown:
             return found
-        shards = self._store.within(bucket_bits(info.session_id)).compactions
-        table = shards.dataset().to_table(
-            columns=["compaction_id", "context"],
-            filter=pc.field("compaction_id").isin([row["compaction_id"] for row in shown])
-            & (pc.field("status") == "done"),
-        )
-        if not len(table):
-            return found
-        rebuilt = contexts_of(table["context"], [transcript] * len(table))
-        return found | dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
+        return found | read_contexts(self._store, transcript, info, [row["compaction_id"] for row in shown])
 
     def _probes(
         self,

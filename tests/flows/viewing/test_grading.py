@@ -38,12 +38,12 @@ def test_every_round_has_one_answer_of_each_method_shown_as_to_a_judge(
     for _ in range(2 * len(methods)):
         item = ask(fresh, "grade")
         assert item.keys() == {
-            "file", "n_graded", "answer", "is_graded", "type", "question", "truth", "text", "criteria"
+            "file", "n_graded", "kind", "id", "is_graded", "type", "question", "truth", "text", "criteria", "scale"
         }  # fmt: skip
-        row = known[item["answer"]]
+        row = known[item["id"]]
         assert item["text"].replace("\r\n", "\n") == blind_text(row["text"]) or row["session_id"] == HOSTILE
         assert all(anchors for _, _, anchors in item["criteria"])
-        assert grade(fresh, {"answer": item["answer"], "scores": scores_of(item, 3)})[0] == 200
+        assert grade(fresh, {"id": item["id"], "scores": scores_of(item, 3)})[0] == 200
         seen.append(row["method"])
     assert {*seen[: len(methods)]} == {*seen[len(methods) :]} == methods
     assert len(lines_of(tmp_path / "fresh.csv")) == len(seen)
@@ -51,9 +51,9 @@ def test_every_round_has_one_answer_of_each_method_shown_as_to_a_judge(
 
 def test_another_seed_is_another_order(graded: str, store: Store, tmp_path: Path) -> None:
     def first(address: str) -> list[str]:
-        found = [ask(address, "grade")["answer"]]
+        found = [ask(address, "grade")["id"]]
         while len(found) < 8:
-            found.append(ask(address, "grade", after=found[-1])["answer"])
+            found.append(ask(address, "grade", after=found[-1])["id"])
         return found
 
     assert first(graded) == first(graded)
@@ -73,9 +73,9 @@ def test_grades_are_there_after_a_new_start_and_calibrate_takes_them(
         with viewed(Store.open(str(copy)), "--labels", str(labels)) as address:
             for _ in range(n):
                 item = ask(address, "grade")
-                sent = grade(address, {"answer": item["answer"], "scores": scores_of(item, 4)})
+                sent = grade(address, {"id": item["id"], "scores": scores_of(item, 4)})
                 assert sent[0] == 200, sent
-            assert ask(address, "grade", answer=item["answer"])["is_graded"]
+            assert ask(address, "grade", id=item["id"])["is_graded"]
     found = lines_of(labels)
     assert len({row["answer_id"] for row in found}) == 12
     assert [bool(row["sample"]) for row in found] == [True] * 6 + [False] * 6, "the sample comes first"
@@ -88,11 +88,11 @@ def test_grades_are_there_after_a_new_start_and_calibrate_takes_them(
 
 def test_wrong_grades_are_a_sentence_and_nothing_is_written(graded: str, labels: Path) -> None:
     item, before = ask(graded, "grade"), labels.read_bytes()
-    right = {"answer": item["answer"], "scores": scores_of(item, 3)}
+    right = {"id": item["id"], "scores": scores_of(item, 3)}
     wrong: list[tuple[dict[str, Any], str]] = [
         *[({"scores": scores}, "expected grades of some of") for scores in ({}, {"no such": 3}, [3], None)],
         *[({"scores": scores_of(item, score)}, "from 0 to 5") for score in (6, -1, True, "5", None)],
-        *[({"answer": answer}, "id of an answer") for answer in ("no such", "", ["x"], None)],
+        *[({"id": id}, "id of one answer") for id in ("no such", "", ["x"], None)],
     ]
     for change, said in wrong:
         status, text = grade(graded, {**right, **change})
@@ -104,7 +104,7 @@ def test_wrong_grades_are_a_sentence_and_nothing_is_written(graded: str, labels:
 
 def test_other_pages_and_forms_cannot_grade(graded: str, labels: Path) -> None:
     item, before = ask(graded, "grade"), labels.read_bytes()
-    whole = {"answer": item["answer"], "scores": scores_of(item, 3)}
+    whole = {"id": item["id"], "scores": scores_of(item, 3)}
     for headers in (
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
@@ -119,7 +119,7 @@ def test_other_pages_and_forms_cannot_grade(graded: str, labels: Path) -> None:
 
 def test_without_a_file_there_is_no_grading(address: str) -> None:
     assert ask(address, "grade") == {}
-    assert grade(address, {"answer": "x", "scores": {}}) == (
+    assert grade(address, {"id": "x", "scores": {}}) == (
         405,
-        "grades are taken only by: compaction-eval view --labels FILE",
+        "grades are taken only by: compaction-eval view --labels FILE, or --statements FILE",
     )

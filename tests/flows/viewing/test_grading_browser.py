@@ -86,7 +86,7 @@ def test_a_page_of_another_origin_cannot_grade(rating: Browser, graded: str, lab
         " headers: type ? { 'Content-Type': type } : {} }).then(() => 'sent', () => 'refused');"
         "Promise.all([send('application/json'), send('')]).then(done)",
         f"{graded}/data/grades",
-        json.dumps({"answer": answer, "scores": {"accuracy_factual": 5}}),
+        json.dumps({"id": answer, "scores": {"accuracy_factual": 5}}),
     )
     assert outcome[0] == "refused"
     assert labels.read_bytes() == before
