@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from compaction.markers import REMOVED
 from flows.database.query_variables import with_variables
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
@@ -48,7 +49,7 @@ class Criterion(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a person sees of a thing, and how it is graded."""
+    """The texts that a person sees, and how they are graded."""
 
     type: str
     question: str
@@ -85,7 +86,7 @@ class Grading(ABC):
         """Read from the store what a person sees of an id; None where it has nothing of that id to grade."""
 
     def item(self, judge: str, id: str = "", after: str = "") -> Row | None:
-        """Something to grade, or the next one where none is named; None for one that the store has not.
+        """Show an id, or the next one where none is named; None for one that the store has not.
 
         Args:
             judge: The judge of the page, whose criteria are asked of an answer.
@@ -196,7 +197,8 @@ class StatementGrading(Grading):
         contexts = read_contexts(self._store, transcript, info, [row["compaction_id"]])
         if row["compaction_id"] not in contexts:
             return None
-        proof = [clip(context_text((transcript.messages[seq],)), MOST_CHARS_READ)[0] for seq in row["evidence"]]
+        shown = [context_text((transcript.messages[seq],)).removeprefix(f"{REMOVED}\n") for seq in row["evidence"]]
+        proof = [clip(text, MOST_CHARS_READ)[0] for text in shown]
         text, _ = clip(context_text(contexts[row["compaction_id"]]), MOST_OPENED)
         asked = Criterion(SUPPORT, "How far can it be known from this context?", list(SUPPORTS.items()))
         kind = row["kind"]
