@@ -1,53 +1,60 @@
 -- One row per done compaction × message of the session before the point: its fate, and what made message stands for it.
 create view message_fates as
-with fates as (
+-- What made messages stand for is worked out within each compaction, so that nothing is joined or held in memory. In
+-- order of messages, a pair of -1 (it is covered) is followed by one of each made message that stands for it.
+with pairs as (
     select
         compaction_id,
-        unnest(kept) as seq,
-        'kept' as fate
-    from compactions
-    union all
-    select
-        compaction_id,
-        unnest(edited) as seq,
-        'edited' as fate
-    from compactions
-    union all
-    select
-        compaction_id,
-        unnest(covered) as seq,
-        'covered' as fate
-    from compactions
-    union all
-    select
-        compaction_id,
-        unnest(dropped) as seq,
-        'dropped' as fate
+        list_sort(
+            list_transform(covered, lambda place: struct_pack(seq := place, made := -1))
+            || flatten(
+                list_transform(
+                    made,
+                    lambda one: list_transform(
+                        one.covers, lambda place: struct_pack(seq := place, made := one.position)
+                    )
+                )
+            )
+        ) as sorted
     from compactions
 ),
 
-made as (
+covered as (
     select
         compaction_id,
-        unnest(made) as message
-    from compactions
-),
-
-covers as (
-    select
-        compaction_id,
-        message.position as covered_by,
-        unnest(message.covers) as seq
-    from made
+        unnest(
+            list_filter(
+                list_zip(sorted[2:], sorted, true), lambda two: two[2] = struct_pack(seq := two[1].seq, made := -1)
+            )
+        )[1] as pair
+    from pairs
 )
 
 select
-    fates.compaction_id,  -- Compaction
-    fates.seq,  -- Position of the message in its session
-    fates.fate,  -- kept, edited, covered or dropped
-    min(covers.covered_by) as covered_by  -- Position in the compacted context of the first made message that stands for
+    compaction_id,  -- Compaction
+    unnest(kept) as seq,  -- Position of the message in its session
+    'kept' as fate,  -- kept, edited, covered or dropped
+    cast(null as integer) as covered_by  -- Position in the compacted context of the first made message that stands for
     -- it; NULL unless covered
-from fates
-left join covers
-    on fates.compaction_id = covers.compaction_id and fates.seq = covers.seq and fates.fate = 'covered'
-group by fates.compaction_id, fates.seq, fates.fate;
+from compactions
+union all
+select
+    compaction_id,
+    unnest(edited) as seq,
+    'edited' as fate,
+    null as covered_by
+from compactions
+union all
+select
+    compaction_id,
+    pair.seq,
+    'covered' as fate,
+    pair.made as covered_by
+from covered
+union all
+select
+    compaction_id,
+    unnest(dropped) as seq,
+    'dropped' as fate,
+    null as covered_by
+from compactions;
