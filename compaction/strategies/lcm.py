@@ -84,7 +84,7 @@ class _Limits:
     leaf_fanout: int
     condensed_fanout: int
     hard_fanout: int
-    max_depth: int
+    max_depth: int | None
     leaf_tokens: int
     condensed_tokens: int
     prefix_tokens: int
@@ -112,7 +112,7 @@ def lcm(
     leaf_fanout: Positive = 8,
     condensed_fanout: Positive = 4,
     hard_fanout: Positive = 2,
-    max_depth: int = 1,
+    max_depth: int | None = 1,
     leaf_tokens: Positive = 2400,
     condensed_tokens: Positive = 2000,
     prefix_tokens: Positive | None = None,
@@ -127,9 +127,9 @@ def lcm(
     before is summed up in stretches of up to ``leaf_chunk_tokens``, each in about ``leaf_tokens``. Where the summaries
     have more than ``prefix_tokens`` (half of the threshold, at most ``leaf_chunk_tokens``), neighbours of one depth are
     condensed in about ``condensed_tokens``: at least ``leaf_fanout`` stretches, or ``condensed_fanout`` summaries, up
-    to ``max_depth``; where that is not enough, ``hard_fanout`` of any depth. A sweep makes at most ``max_passes``
-    summaries, and there are up to ten while the context is over the budget. Without ``forced`` nothing is done up to
-    ``threshold`` of the budget. In an id are the depth and the first and last message that it stands for, as hex
+    to ``max_depth`` (None: any); where that is not enough, ``hard_fanout`` of any depth. A sweep makes at most
+    ``max_passes`` summaries, and there are up to ten while the context is over the budget. Without ``forced`` nothing
+    is done up to ``threshold`` of the budget. In an id are the depth and the first and last message that it stands for, as hex
     digits. A summary no shorter than its source is asked for again, shorter, and then, or where it is blank (in the
     mode ``faithful``), the beginning of the source takes its place.
     """
@@ -153,7 +153,8 @@ def lcm(
         None if forced else limit,
         mode,
     )
-    sweep = _Sweep(history, limits, items[:start], history.count(history.messages))
+    tokens = sum(item.tokens if isinstance(item, Node) else history.count((item,)) for item in items)
+    sweep = _Sweep(history, limits, items[:start], tokens)
     for _ in range(ROUNDS):
         before = sweep.tokens
         sweep.run()
@@ -213,7 +214,7 @@ class _Sweep:
     limits: _Limits
     head: list[Item]
     tokens: int
-    """Of the whole context, summaries by their contents alone."""
+    """Of all but the system prompt, summaries by their contents alone."""
     passes: int = field(default=0, init=False)
 
     def run(self) -> None:
@@ -303,7 +304,8 @@ class _Sweep:
             fanout = limits.hard_fanout if is_hard else limits.condensed_fanout if depth else limits.leaf_fanout
             begin, nodes = self._at_depth(depth)
             if len(nodes) >= fanout and sum(node.tokens for node in nodes) >= least:
-                return None if not is_hard and 0 <= limits.max_depth <= depth else (begin, nodes)
+                too_deep = not is_hard and limits.max_depth is not None and depth >= limits.max_depth
+                return None if too_deep else (begin, nodes)
         return None
 
     def _at_depth(self, depth: int) -> tuple[int, list[Node]]:
@@ -324,6 +326,7 @@ class _Sweep:
         return begin, found
 
     def _condense(self, begin: int, nodes: Sequence[Node]) -> None:
+        self.passes += 1
         depth = nodes[0].depth + 1
         shown = [Message("user", _dated(node), covers=node.message.covers) for node in nodes]
         previous = self._said_before(begin, 0) if depth == 1 else ""
