@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from compaction.groups import declarations
 from compaction.markers import Marker, shortened
 from compaction.model import BlankSummaryError
 from compaction.parameters import Positive
 from compaction.registry import strategy
 from compaction.strategies.notes import shown_before
-from compaction.strategies.shared.parts import read_time, stands_for, system_prompt, without_reasoning
+from compaction.strategies.shared.parts import (
+    read_time,
+    stands_for,
+    system_prompt,
+    without_lost_results,
+    without_reasoning,
+)
 from compaction.strategies.shared.requests import summary_request
 from compaction.strategy import History
 from compaction.transcript import Message
@@ -129,7 +134,7 @@ def lcm(
     condensed in about ``condensed_tokens``: at least ``leaf_fanout`` stretches, or ``condensed_fanout`` summaries, up
     to ``max_depth`` (None: any); where that is not enough, ``hard_fanout`` of any depth. A sweep makes at most
     ``max_passes`` summaries, and there are up to ten while the context is over the budget. Without ``forced`` nothing
-    is done up to ``threshold`` of the budget. In an id are the depth and the first and last message that it stands for, as hex
+    is done up to ``threshold`` of the budget. An id has the depth and the first and last message that it covers, as hex
     digits. A summary no shorter than its source is asked for again, shorter, and then, or where it is blank (in the
     mode ``faithful``), the beginning of the source takes its place.
     """
@@ -161,7 +166,7 @@ def lcm(
         if sweep.tokens <= history.budget or sweep.tokens >= before:
             break
     left = [item.message if isinstance(item, Node) else item for item in (*sweep.head, *items[start:])]
-    return (*apart, *_without_lost_results(history.messages, left))
+    return (*apart, *without_lost_results(history.messages, left))
 
 
 def _read_node(history: History, message: Message) -> Item:
@@ -193,17 +198,6 @@ def _tail_start(history: History, items: Sequence[Item], count: int, max_tokens:
             break
         start, taken, tokens = position, taken + 1, tokens + more
     return start
-
-
-def _without_lost_results(before: Sequence[Message], left: Sequence[Message]) -> Iterator[Message]:
-    """The messages without the results of calls that are in a summary now."""
-    kept = {id(message) for message in left}
-    lost = {
-        id(message)
-        for message, asked in zip(before, declarations(before), strict=True)
-        if asked is not None and message.role == "tool" and id(before[asked]) not in kept
-    }
-    return (message for message in left if id(message) not in lost)
 
 
 @dataclass

@@ -108,6 +108,7 @@ TAKES_MORE = {
     ("langmem_running", "faithful"),
     ("langmem_running", "valid"),
     ("inspect_trim", "valid"),
+    ("hermes_lean", "valid"),
     ("lcm", "faithful"),
     ("lcm", "valid"),
     ("letta_sliding", "valid"),
