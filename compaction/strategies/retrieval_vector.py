@@ -25,7 +25,7 @@ CHARS_PER_TOKEN = 4
 
 OPENING = "[Memory: {n} pieces of earlier messages that are most like the request, oldest first]\n\n"
 FROM = "[from message {n}, {role}]\n"
-MARKERS = (Marker(OPENING.strip(), place="[Memory: {n} pieces of earlier messages that are most like the request, oldest first]ine", made=True), Marker(FROM.strip(), place="line", made=True))
+MARKERS = (Marker(OPENING.strip(), place="line", made=True), Marker(FROM.strip(), place="line", made=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,16 @@ class Piece:
 
 
 @strategy(
-    "[Memory: {n} pieces of earlier messages that are most like the request, oldest first]etrieval_vector",
-    embeds="[Memory: {n} pieces of earlier messages that are most like the request, oldest first]odel",
+    "retrieval_vector",
+    embeds="model",
     by_default=False,
     markers=MARKERS,
-    bites={"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]ecent": 2, "piece_tokens": 8, "tokens": 40},
+    bites={"recent": 2, "piece_tokens": 8, "tokens": 40},
 )
 def retrieval_vector(
     history: History,
     *,
-    model: str = "[Memory: {n} pieces of earlier messages that are most like the request, oldest first]penai:text-embedding-3-small",
+    model: str = "openai:text-embedding-3-small",
     recent: Positive = 20,
     piece_tokens: Positive = 400,
     tokens: Positive = 4000,
@@ -64,13 +64,14 @@ def retrieval_vector(
     legal = sorted(cut for cut in whole_cuts(session) if apart <= cut <= max(apart, len(session) - recent))
     start = legal[-1] if legal else apart
     pieces = [piece for message in session[apart:start] for piece in _cut(message, piece_tokens * CHARS_PER_TOKEN)]
-    query = next((m.text.strip() for m in reversed(session) if m.role == "[Memory: {n} pieces of earlier messages that are most like the request, oldest first]ser" and m.text.strip()), "")
+    query = next((m.text.strip() for m in reversed(session) if m.role == "user" and m.text.strip()), "")
     if not pieces or not query:
         return session
     if model not in history.natives:
+        place = f'[models."{model}"]'
         raise NotApplicable(
-            f"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]o endpoint for the embeddings of {model}: set OPENAI_API_KEY, or base_url of a server of your own in "
-            f'[models."[Memory: {n} pieces of earlier messages that are most like the request, oldest first]model}"] of a study file'
+            f"no endpoint for the embeddings of {model}: set OPENAI_API_KEY, or base_url of a server of your own in "
+            f"{place} of a study file"
         )
     asked = _embed(history, model, [query[: piece_tokens * CHARS_PER_TOKEN]])[0]
     near: list[tuple[float, int]] = []
@@ -79,18 +80,18 @@ def retrieval_vector(
         near += [(-_cosine(asked, vector), n) for n, vector in enumerate(vectors, begin)]
     shown = _within(history, pieces, [n for _, n in sorted(near)], tokens)
     text = OPENING.format(n=len(shown)) + "\n\n".join(_written(pieces[n]) for n in shown)
-    return (*session[:apart], Message("[Memory: {n} pieces of earlier messages that are most like the request, oldest first]ser", text, covers=stands_for(session[apart:start])), *session[start:])
+    return (*session[:apart], Message("user", text, covers=stands_for(session[apart:start])), *session[start:])
 
 
 def _cut(message: Message, chars: int) -> Iterator[Piece]:
     """The message in pieces that end with a line where they can."""
-    calls = "\n".join(f"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]call.name} {call.arguments}" for call in message.tool_calls)
+    calls = "\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
     text = "\n".join(part for part in (message.text.strip(), calls) if part)
     begin = 0
     while begin < len(text):
         end = begin + chars
         if end < len(text):
-            line = text.rfind("\n"[Memory: {n} pieces of earlier messages that are most like the request, oldest first] begin + chars // 2, end)
+            line = text.rfind("\n", begin + chars // 2, end)
             end = line + 1 if line >= 0 else end
         if part := text[begin:end].strip():
             yield Piece(message, part)
@@ -99,18 +100,18 @@ def _cut(message: Message, chars: int) -> Iterator[Piece]:
 
 def _embed(history: History, model: str, texts: Sequence[str]) -> list[list[float]]:
     """The vectors of some texts. Raises SummaryError for an answer of another shape."""
-    body = {"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]nput": list(texts), "encoding_format": "float"}
-    answer = history.ask_provider(NativeRequest("[Memory: {n} pieces of earlier messages that are most like the request, oldest first]penai", PATH, body, model=model))
-    rows = sorted(answer.get("[Memory: {n} pieces of earlier messages that are most like the request, oldest first]ata") or (), key=lambda row: row["index"])
-    vectors = [row["[Memory: {n} pieces of earlier messages that are most like the request, oldest first]mbedding"] for row in rows]
+    body = {"input": list(texts), "encoding_format": "float"}
+    answer = history.ask_provider(NativeRequest("openai", PATH, body, model=model))
+    rows = sorted(answer.get("data") or (), key=lambda row: row["index"])
+    vectors = [row["embedding"] for row in rows]
     if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
-        raise SummaryError(f"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]model} returned {len(vectors)} embeddings for {len(texts)} texts")
+        raise SummaryError(f"{model} returned {len(vectors)} embeddings for {len(texts)} texts")
     return vectors
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     if len(one) != len(other):
-        raise SummaryError(f"[Memory: {n} pieces of earlier messages that are most like the request, oldest first]mbeddings of {len(one)} and of {len(other)} numbers cannot be compared")
+        raise SummaryError(f"embeddings of {len(one)} and of {len(other)} numbers cannot be compared")
     length = math.hypot(*one) * math.hypot(*other)
     return sum(map(mul, one, other)) / length if length else 0.0
 
