@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal
 
 from compaction.markers import Marker, shortened
@@ -105,6 +106,7 @@ class _Limits:
     peer="lossless-claw",
     peer_version="0.15.3",
     by_default=False,
+    variants=({"keep_turn": False},),
     markers=MARKERS,
     bites={"fresh_tail": 2, "leaf_chunk_tokens": 40},
 )
@@ -113,6 +115,7 @@ def lcm(
     *,
     fresh_tail: int = 64,
     fresh_tail_tokens: Positive | None = None,
+    keep_turn: bool = True,
     leaf_chunk_tokens: Positive = 20_000,
     leaf_fanout: Positive = 8,
     condensed_fanout: Positive = 4,
@@ -128,8 +131,9 @@ def lcm(
 ) -> Sequence[Message]:
     """Summaries of stretches of messages, and summaries of these, each with its id and the ids of those in it.
 
-    The newest ``fresh_tail`` messages stay (within ``fresh_tail_tokens``), and all since the user's last. What lies
-    before is summed up in stretches of up to ``leaf_chunk_tokens``, each in about ``leaf_tokens``. Where the summaries
+    The newest ``fresh_tail`` messages stay (within ``fresh_tail_tokens``), and all since the user's last, so that of a
+    session with one request all stays; without ``keep_turn`` (ours) they stay by their number alone. What lies before
+    is summed up in stretches of up to ``leaf_chunk_tokens``, each in about ``leaf_tokens``. Where the summaries
     have more than ``prefix_tokens`` (half of the threshold, at most ``leaf_chunk_tokens``), neighbours of one depth are
     condensed in about ``condensed_tokens``: at least ``leaf_fanout`` stretches, or ``condensed_fanout`` summaries, up
     to ``max_depth`` (None: any); where that is not enough, ``hard_fanout`` of any depth. A sweep makes at most
@@ -143,7 +147,7 @@ def lcm(
     limit = int(threshold * history.budget)
     if not forced and history.count(history.messages) <= limit:
         return history.messages
-    start = _tail_start(history, items, fresh_tail, fresh_tail_tokens)
+    start = _tail_start(history, items, fresh_tail, fresh_tail_tokens, keep_turn)
     aim = max(condensed_tokens, min(leaf_chunk_tokens, limit // 2)) if prefix_tokens is None else prefix_tokens
     limits = _Limits(
         leaf_chunk_tokens,
@@ -181,12 +185,13 @@ def _read_node(history: History, message: Message) -> Item:
     )
 
 
-def _tail_start(history: History, items: Sequence[Item], count: int, max_tokens: int | None) -> int:
+def _tail_start(history: History, items: Sequence[Item], count: int, max_tokens: int | None, keep_turn: bool) -> int:
     """Position of the first item of the fresh tail; the end where there is none."""
     raw = [position for position, item in enumerate(items) if isinstance(item, Message)]
     if count <= 0:
         return len(items)
-    last_user = max((p for p in raw if isinstance(m := items[p], Message) and m.role == "user"), default=None)
+    asked = (p for p in raw if keep_turn and isinstance(m := items[p], Message) and m.role == "user")
+    last_user = max(asked, default=None)
     start, taken, tokens = len(items), 0, 0
     for position in reversed(raw):
         message = items[position]
@@ -258,7 +263,7 @@ class _Sweep:
         """The messages of the next leaf, and their tokens; at least one."""
         found: list[Message] = []
         tokens = 0
-        for item in self.head[begin:]:
+        for item in islice(self.head, begin, None):
             if isinstance(item, Node):
                 break
             more = self.history.count((item,))

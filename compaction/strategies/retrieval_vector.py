@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from compaction.dialogue import sendable_text
 from compaction.markers import Marker
 from compaction.model import NativeRequest, SummaryError
 from compaction.parameters import Positive
@@ -100,7 +101,7 @@ def _cut(message: Message, chars: int) -> Iterator[Piece]:
 
 def _embed(history: History, model: str, texts: Sequence[str]) -> list[list[float]]:
     """The vectors of some texts. Raises SummaryError for an answer of another shape."""
-    body = {"input": list(texts), "encoding_format": "float"}
+    body = {"input": [sendable_text(text) for text in texts], "encoding_format": "float"}
     answer = history.ask_provider(NativeRequest("openai", PATH, body, model=model))
     rows = sorted(answer.get("data") or (), key=lambda row: row["index"])
     vectors = [row["embedding"] for row in rows]
