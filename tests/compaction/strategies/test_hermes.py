@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compaction import Message, ToolCall, compact, parse_method
 from compaction.strategies.hermes.pruning import DUPLICATE
 from compaction.strategies.hermes.summary import RECOVER, index_anchors
@@ -20,10 +22,7 @@ def session(n_rounds: int, result: str = "out {n}\n" + "line\n" * 60) -> tuple[M
         if n % 4 == 3:
             said.append(Message("user", f"Go on with {n}."))
     said.append(Message("assistant", "All done in src/mill.py."))
-    numbered = (
-        Message(m.role, m.text, "", m.tool_calls, m.tool_call_id, m.tool_name, seq=n) for n, m in enumerate(said)
-    )
-    return tuple(counted(message, CharacterCounter()) for message in numbered)
+    return tuple(counted(replace(message, seq=n), CharacterCounter()) for n, message in enumerate(said))
 
 
 def left_by(spec: str, messages: tuple[Message, ...], model: ScriptedSummarizer) -> tuple[Message, ...]:
@@ -33,7 +32,7 @@ def left_by(spec: str, messages: tuple[Message, ...], model: ScriptedSummarizer)
 def test_names_are_listed_by_how_often_they_came_and_then_the_newest_first() -> None:
     texts = (
         "see #1234 and src/a.py, then #77 and src/b/c.ts; KeyError: 'oil' at https://mill.example/wheel.",
-        "src/a.py again (#1234), commit 0123456789ab on fix/wheel-7, ask @miller_",
+        "src/a.py again (#1234), commit 0123456789ab on fix/wheel-7, ask @miller.",
     )
     assert index_anchors([Message("user", text) for text in texts]).splitlines()[:-1] == [
         "PRs/issues: #1234(x2)",
@@ -54,9 +53,9 @@ def test_the_summary_ends_with_names_the_users_words_and_how_many_messages_the_s
     summary = next(m for m in left if m.seq is None)
     head = left[: left.index(summary)]
     assert [m.seq for m in head] == [0, 1, 2, 3]
-    title = "## Historical Task Snapshot\nUser asked (from the compacted messages): Go on with 7.\n"
+    title = "## Historical Task Snapshot\nUser asked (from the compacted messages): Go on with 3.\n"
     assert title in summary.text
-    for part in ("## Goal\nmend\n", "> Go on with 7.\n\n> Go on with 3.\n", RECOVER.format(n=len(summary.covers))):
+    for part in ("## Goal\nmend\n", "> Go on with 3.\n", RECOVER.format(n=len(summary.covers))):
         assert part in summary.text
     assert summary.covers == tuple(range(4, left[len(head) + 1].seq or 0))
     assert [m.seq for m in left[len(head) + 1 :]] == list(range(summary.covers[-1] + 1, len(messages)))
@@ -78,20 +77,20 @@ def test_old_results_are_lines_and_of_equal_ones_only_the_newest_stays() -> None
 def test_older_results_of_the_tail_become_pointers_into_the_history() -> None:
     messages = session(12)
     left = left_by("hermes_lean(tail_tokens=1500,keep_tool_rounds=2,demote_chars=300)", messages, ScriptedSummarizer())
-    tail = [m.text for m in left[5:] if m.role == "tool"]
-    assert tail[0].startswith("[Bash output demoted at compaction — 306 chars preserved in session history.")
-    assert tail[-2:] == [m.text for m in messages if m.role == "tool"][-2:]
+    results = [m.text for m in left if m.role == "tool"]
+    pointers = [
+        text for text in results if text.startswith("[Bash output demoted at compaction — 306 chars preserved in")
+    ]
+    assert pointers == results[-2 - len(pointers) : -2] != []
+    assert results[-2:] == [m.text for m in messages if m.role == "tool"][-2:]
 
 
 def test_an_earlier_summary_goes_into_the_next_and_protects_no_head() -> None:
     messages = session(12)
     once = left_by("hermes_lean(tail_tokens=300)", messages, ScriptedSummarizer(lambda _: "## Goal\nmend"))
-    more = tuple(
-        Message(m.role, m.text, "", m.tool_calls, m.tool_call_id, m.tool_name, seq=(m.seq or 0) + len(messages))
-        for m in session(9)[1:]
-    )
+    more = (replace(m, seq=(m.seq or 0) + len(messages)) for m in session(9)[1:])
     model = ScriptedSummarizer(lambda _: "## Goal\nmore")
-    left = left_by("hermes_lean(tail_tokens=300)", (*once, *(counted(m, CharacterCounter()) for m in more)), model)
+    left = left_by("hermes_lean(tail_tokens=300)", (*once, *more), model)
     assert [m.seq for m in left[:2]] == [0, None]
     assert "## Goal\nmend" in model.requests[0].previous
     assert left[1].covers[0] == 1

@@ -28,11 +28,12 @@ def test_every_pointer_says_what_it_reaches() -> None:
     found, _ = left_by(f"lcm({SMALL})", talk("s u a u a u a u a u"), lambda _: "S")
     condensed = found.messages[1]
     assert condensed.text == (
-        '<summary id="sum_0100000010000006" kind="condensed" depth="1" descendant_count="3" trust="untrusted">\n'
+        '<summary id="sum_0100000010000007" kind="condensed" depth="1" descendant_count="4" trust="untrusted">\n'
         '  <parents>\n    <summary_ref id="sum_0000000010000002" />\n    <summary_ref id="sum_0000000030000004" />\n'
-        '    <summary_ref id="sum_0000000050000006" />\n  </parents>\n  <content>\nS\n  </content>\n</summary>'
+        '    <summary_ref id="sum_0000000050000006" />\n'
+        '    <summary_ref id="sum_0000000070000007" />\n  </parents>\n  <content>\nS\n  </content>\n</summary>'
     )
-    assert condensed.covers == (1, 2, 3, 4, 5, 6)
+    assert condensed.covers == (1, 2, 3, 4, 5, 6, 7)
     assert found.covered == {1, 2, 3, 4, 5, 6, 7}
     assert found.kept == {0, 8, 9}
 

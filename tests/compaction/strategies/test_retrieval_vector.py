@@ -10,12 +10,12 @@ from compaction import Message, NotApplicable, SummaryError, compact, parse_meth
 from compaction.testing import EMBEDDER, CharacterCounter, ScriptedProvider, history
 from compaction.tokens import counted
 
-SPEC = "retrieval_vector(recent=2,piece_tokens=20,tokens=60)"
+SPEC = "retrieval_vector(recent=2,piece_tokens=20,tokens=50)"
 
 
 def session(n: int) -> tuple[Message, ...]:
     texts = [f"step {k}: oil wheel" for k in range(n)]
-    texts[1], texts[4] = "the login error was 401", "please test the login"
+    texts[1], texts[4] = "the login error was 401", "login was down"
     texts[-2] = "which login error was it"
     roles = ["system", *("user" if k % 2 == 0 else "assistant" for k in range(1, n))]
     made = (Message(roles[k], text, seq=k) for k, text in enumerate(texts))  # type: ignore[arg-type]
@@ -27,7 +27,7 @@ def test_what_is_like_the_request_comes_back_in_its_order_with_its_number() -> N
     found = compact(history(session(12), provider=provider), parse_method(SPEC))
     assert found.messages[1].text == (
         "[Memory: 2 pieces of earlier messages that are most like the request, oldest first]\n\n"
-        "[from message 1, assistant]\nthe login error was 401\n\n[from message 4, user]\nplease test the login"
+        "[from message 1, assistant]\nthe login error was 401\n\n[from message 4, user]\nlogin was down"
     )
     assert found.kept == {0, 10, 11}
     assert found.covered == set(range(1, 10))
@@ -57,7 +57,7 @@ def test_the_first_requests_stay_the_same_while_the_session_grows() -> None:
 def test_without_an_endpoint_it_is_not_applicable_and_says_what_to_set() -> None:
     with pytest.raises(NotApplicable, match="set OPENAI_API_KEY, or base_url of a server of your own in"):
         compact(history(session(12)), parse_method(SPEC))
-    assert compact(history(session(3)), parse_method(SPEC)).messages == session(3)  # nothing to ask for
+    assert compact(history(session(6)[:3]), parse_method(SPEC)).messages == session(6)[:3]  # nothing to ask for
 
 
 @pytest.mark.parametrize(
