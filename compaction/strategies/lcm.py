@@ -249,7 +249,7 @@ class _Sweep:
                 has_skipped = True
                 continue
             if has_skipped and not previous:
-                previous = self._said_before(begin, None)
+                previous = self._contents_before(begin, None)
             node = self._leaf(stretch, shown, previous)
             self.head[begin:at] = [node]
             at, previous = begin + 1, node.content
@@ -275,7 +275,7 @@ class _Sweep:
                 break
         return found, tokens
 
-    def _said_before(self, position: int, depth: int | None) -> str:
+    def _contents_before(self, position: int, depth: int | None) -> str:
         """The contents of the last two summaries before a position, of one depth or any."""
         nodes = [item for item in self.head[:position] if isinstance(item, Node) and depth in (None, item.depth)]
         return "\n\n".join(node.content for node in nodes[-2:])
@@ -327,8 +327,8 @@ class _Sweep:
     def _condense(self, begin: int, nodes: Sequence[Node]) -> None:
         self.passes += 1
         depth = nodes[0].depth + 1
-        shown = [Message("user", _dated(node), covers=node.message.covers) for node in nodes]
-        previous = self._said_before(begin, 0) if depth == 1 else ""
+        shown = [Message("user", _with_times(node), covers=node.message.covers) for node in nodes]
+        previous = self._contents_before(begin, 0) if depth == 1 else ""
         name = ("lcm_condensed", "lcm_phases", "lcm_durable")[min(depth, 3) - 1]
         asks = ((name, max(LEAST_CONDENSED, self.limits.condensed_tokens)),)
         content = self._write(asks, shown, previous, _source(shown), self.limits.condensed_tokens)
@@ -386,7 +386,7 @@ def _source(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{role}: {text.strip()}" for role, text in said)
 
 
-def _dated(node: Node) -> str:
+def _with_times(node: Node) -> str:
     return f"[{node.times[0]} - {node.times[1]}]\n{node.content}" if node.times else node.content
 
 

@@ -80,7 +80,7 @@ def retrieval_vector(
         vectors = _embed(history, model, [piece.text for piece in pieces[begin : begin + BATCH]])
         near += [(-_cosine(asked, vector), n) for n, vector in enumerate(vectors, begin)]
     shown = _within(history, pieces, [n for _, n in sorted(near)], tokens)
-    text = OPENING.format(n=len(shown)) + "\n\n".join(_written(pieces[n]) for n in shown)
+    text = OPENING.format(n=len(shown)) + "\n\n".join(_write_piece(pieces[n]) for n in shown)
     return (*session[:apart], Message("user", text, covers=stands_for(session[apart:start])), *session[start:])
 
 
@@ -122,7 +122,7 @@ def _within(history: History, pieces: Sequence[Piece], ranked: Sequence[int], to
     room = tokens - history.counter.count(OPENING)
     chosen: list[int] = []
     for n in ranked:
-        size = history.counter.count(_written(pieces[n]) + "\n\n")
+        size = history.counter.count(_write_piece(pieces[n]) + "\n\n")
         if size <= room or not chosen:
             chosen.append(n)
             room -= size
@@ -131,5 +131,5 @@ def _within(history: History, pieces: Sequence[Piece], ranked: Sequence[int], to
     return sorted(chosen)
 
 
-def _written(piece: Piece) -> str:
+def _write_piece(piece: Piece) -> str:
     return FROM.format(n=piece.message.seq, role=piece.message.role) + piece.text

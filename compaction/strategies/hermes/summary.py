@@ -110,7 +110,7 @@ def write_summary(history: History, window: Sequence[Message], previous: str, su
     """Write the summary of a window, brought up to date from an earlier one, with all that stands behind it."""
     most = min(MOST_SUMMARY, int(WINDOW_SHARE * history.budget))
     target = summary_tokens or max(LEAST_SUMMARY, min(int(SUMMARY_SHARE * history.count(window)), most))
-    shown = _sample([_shown(history, message) for message in window])
+    shown = _sample([_show(history, message) for message in window])
     request = summary_request(
         history, "hermes_lean", shown, sections=SECTIONS, max_tokens=target + LOG_TOKENS, previous=previous
     )
@@ -123,14 +123,14 @@ def write_summary(history: History, window: Sequence[Message], previous: str, su
         )
     parts = (
         (ANCHORS, index_anchors(window)),
-        (SAID, _said_by_user(window)),
+        (SAID, _quote_user(window)),
         (RECOVERY, RECOVER.format(n=len(window))),
     )
     added = [f"## {title}\n{part}" for title, part in parts if part and f"## {title}" not in text]
     return "\n\n".join([text, *added])
 
 
-def _shown(history: History, message: Message) -> Message:
+def _show(history: History, message: Message) -> Message:
     """The message as the summariser sees it."""
     text = message.text
     if len(text) > SHOWN:
@@ -193,7 +193,7 @@ def index_anchors(messages: Sequence[Message]) -> str:
     return "\n".join([*lines, USE_ANCHORS]) if lines else ""
 
 
-def _said_by_user(messages: Sequence[Message]) -> str:
+def _quote_user(messages: Sequence[Message]) -> str:
     """What the user said, newest first, each quoted."""
     found: list[str] = []
     room = SAID_CHARS
