@@ -218,17 +218,18 @@ def method_rows(study: Study) -> list[dict[str, Any]]:
     summarizer = engine_for(study).summarizer.name
     embedders = {settings.spec: display_name(settings) for settings in study.embedders}
     return [
-        _method_row(method, study.history, embedders.get(method.embedder, summarizer)) for method in study.methods()
+        _method_row(method, study.history, summarizer, embedders.get(method.embedder)) for method in study.methods()
     ]
 
 
-def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
+def _method_row(method: Method, history: str, summarizer: str, embedder: str | None) -> dict[str, Any]:
     strategy = method.strategy
-    uses = summarizer if method.needs != "nothing" else None
+    uses = summarizer if method.needs_model or method.provider else None
+    more = [embedder] if embedder else []
     params = {**method.params, **method.instructions.params}
     return {
         "method_id": content_id(
-            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.version
+            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.version, *more
         ),
         "method": method.name,
         "strategy": strategy.id,
