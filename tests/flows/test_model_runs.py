@@ -398,30 +398,3 @@ def test_when_an_answer_is_judged_says_nothing_about_its_method(
     sent = query(store, "SELECT item_id, started_at FROM calls WHERE stage = 'score' AND NOT cached ORDER BY 2, 1")
     assert len(sent) > 8
     assert [item for item, _ in sent] == sorted(item for item, _ in sent)  # by a hash
-
-
-def test_embeddings_are_asked_for_once_whatever_summarises_and_without_an_endpoint_the_method_does_not_apply(
-    provider: MockProvider, sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = tmp_path / "store"
-    given = ("--points", "messages:20", "--strategies", "none,retrieval_vector(recent=4)", "--quiet")
-    first = working_command("run", sessions, "--store", store, *given)
-    assert first.exit_code == 0, first.output
-    assert {request.path for request in provider.requests} == {"/v1/embeddings"}
-    assert set(bodies(provider.requests).values()) == {1}
-    sent = len(provider.requests)
-    rows = query(
-        store,
-        "SELECT model, sum(input_tokens) > 0, sum(output_tokens) FROM calls WHERE stage = 'compact' GROUP BY ALL",
-    )
-    assert rows == [("openai:text-embedding-3-small", True, 0)]
-    assert query(store, "SELECT DISTINCT summarizer FROM methods") == [(None,)]
-    assert query(store, "SELECT status, count(*) FROM compactions GROUP BY status") == [("done", 8)]
-    again = working_command("run", sessions, "--store", store, *given, "--replicates", "2")
-    assert again.exit_code == 0, again.output
-    assert len(provider.requests) == 2 * sent  # a replicate asks anew
-    monkeypatch.delenv("OPENAI_BASE_URL")
-    alone = tmp_path / "alone"
-    assert working_command("run", sessions, "--store", alone, *given).exit_code == 0
-    (said,) = query(alone, "SELECT DISTINCT error FROM compactions WHERE status = 'not_applicable'")
-    assert said[0].startswith("no endpoint for the embeddings of openai:text-embedding-3-small: set OPENAI_API_KEY, or")
