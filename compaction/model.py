@@ -147,7 +147,7 @@ class Summarizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NativeRequest:
-    """A request for a compaction on the provider's side, as it is sent."""
+    """A request for a compaction on the provider's side, or for embeddings, as it is sent."""
 
     provider: Literal["openai", "anthropic"]
     path: str
@@ -156,6 +156,8 @@ class NativeRequest:
     """The request's JSON without ``model``, which the client adds."""
     betas: tuple[str, ...] = ()
     """Values of the header ``anthropic-beta``."""
+    model: str = ""
+    """Spec of the model that is asked (``openai:text-embedding-3-small``); empty for the one that summarises."""
 
 
 class NativeCompactor(Protocol):

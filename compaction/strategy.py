@@ -80,7 +80,7 @@ class History:
     recorded: tuple[RecordedCompaction, ...] = ()
     """The agent's own compactions that had fired by then, in order."""
     natives: Mapping[str, NativeCompactor] = field(default_factory=dict)
-    """Providers that compact on their side, by name."""
+    """Providers that compact on their side, by name, and models for embeddings, by their spec."""
     calls: list[Completion] = field(default_factory=list)
     """Every model call that was made, in order."""
     flags: list[str] = field(default_factory=list)
@@ -123,7 +123,7 @@ class History:
 
     def ask_provider(self, request: NativeRequest) -> Mapping[str, Any]:
         """Have a provider compact; its response. Raises SummaryError when there is no client or it fails."""
-        client = self.natives.get(request.provider)
+        client = self.natives.get(request.model or request.provider)
         if client is None:
             raise SummaryError(f"this strategy needs a key for {request.provider} and none is configured")
         response, completion = client.compact(request)
@@ -183,6 +183,8 @@ class Strategy:
     """The fixed texts that it writes, and the headings that its prompts prescribe (``compaction.markers``)."""
     needs_key: str = field(default="", kw_only=True)
     """Provider whose own compaction it asks for (``openai``, ``anthropic``); empty for none."""
+    embeds: str = field(default="", kw_only=True)
+    """Name of the parameter that holds the model whose embeddings it asks for; empty for none."""
     is_opaque: bool = field(default=False, kw_only=True)
     """Whether it leaves what nobody but that provider can read."""
     mode: str = field(default="", kw_only=True)
@@ -200,7 +202,7 @@ class Strategy:
     @property
     def needs(self) -> Needs:
         """The key, model or nothing that the strategy requires."""
-        return "key" if self.needs_key else "model" if self.needs_model else "nothing"
+        return "key" if self.needs_key or self.embeds else "model" if self.needs_model else "nothing"
 
     @cached_property
     def version(self) -> str:
@@ -271,6 +273,13 @@ class Method:
     def provider(self) -> str:
         """Provider whose own compaction it asks for; empty for none."""
         return self.strategy.needs_key or (self.inner.provider if self.inner is not None else "")
+
+    @property
+    def embedder(self) -> str:
+        """Spec of the model whose embeddings it asks for, or the inner method does; empty for none."""
+        if self.strategy.embeds:
+            return str(self.params[self.strategy.embeds])
+        return self.inner.embedder if self.inner is not None else ""
 
     @property
     def version(self) -> str:

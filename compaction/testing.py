@@ -15,6 +15,7 @@ from compaction.model import (
     Completion,
     ModelError,
     ModelRequest,
+    NativeCompactor,
     NativeRequest,
     ReplyError,
     SummaryError,
@@ -23,6 +24,10 @@ from compaction.model import (
 from compaction.strategy import History
 from compaction.tokens import TokenCounter, counted
 from compaction.transcript import Message, RecordedCompaction, ToolCall
+
+EMBEDDER = "openai:text-embedding-3-small"
+WORDS = ("error", "file", "login", "please", "test")
+"""Words that the embeddings of ``ScriptedProvider`` tell apart."""
 
 
 class CharacterCounter:
@@ -87,7 +92,7 @@ class ScriptedProvider:
     """A provider that compacts as its documentation says it does, and remembers what it was asked.
 
     A handler makes the response's JSON, or raises SummaryError. Without one OpenAI returns the user messages and one
-    encrypted item, and Anthropic one compaction block, or clears what ``keep`` lets it.
+    encrypted item, and Anthropic one compaction block, or clears what ``keep`` lets it; embeddings are of few words.
     """
 
     name = "scripted provider"
@@ -102,7 +107,15 @@ class ScriptedProvider:
         return self._handler(request) if self._handler else _native(request), Completion("", self.name)
 
 
+def natives_of(provider: ScriptedProvider) -> dict[str, NativeCompactor]:
+    """The same provider for everything that strategies ask of one."""
+    return dict.fromkeys(("openai", "anthropic", EMBEDDER), provider)
+
+
 def _native(request: NativeRequest) -> Mapping[str, Any]:
+    if request.model:
+        vectors = [[float(len(set(text.lower().split()) & {word})) for word in WORDS] for text in request.body["input"]]
+        return {"data": [{"index": n, "embedding": [*vector, 1.0]} for n, vector in enumerate(vectors)]}
     if request.provider == "openai":
         asked = [item for item in request.body["input"] if item.get("role") == "user"]
         said = [
@@ -168,7 +181,7 @@ def history(
         summarizer,
         session=tuple(session),
         recorded=tuple(recorded),
-        natives={"openai": provider, "anthropic": provider} if provider else {},
+        natives=natives_of(provider) if provider else {},
     )
 
 

@@ -66,6 +66,12 @@ class Study(StudyKeys):
         return [settings for spec in specs if (settings := self.settings(spec))]
 
     @property
+    def embedders(self) -> list[ModelSettings]:
+        """The models whose embeddings its methods ask for, each once."""
+        specs = dict.fromkeys(method.embedder for method in self.methods() if method.embedder)
+        return [settings for spec in specs if (settings := self.settings(spec))]
+
+    @property
     def judge_protocol(self) -> Literal["study", "closed"]:
         """``protocol``, decided."""
         if self.protocol == "auto":
@@ -163,6 +169,10 @@ def with_models(study: Study, tables: Any, places: KeyPositions | None, roles: S
         if not is_model(spec):
             raise UsageError(f"{place(spec)}: this is no model; expected openai:NAME or anthropic:NAME")
     wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
+    for method in study.methods():
+        if method.embedder and not (is_model(method.embedder) and method.embedder.startswith("openai:")):
+            raise UsageError(f"method {method.name}: embeddings take openai:NAME, found {method.embedder!r}")
+        wanted |= {method.embedder} - {""}
     found = {}
     for spec in sorted({*wanted, *tables} - set(study.models)):  # what nobody uses is looked over, too
         settings = make_settings(spec, tables.get(spec, {}), place(spec), partial(place, spec))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import orjson
 
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
-from flows.llm.clients.requests import native_body, sent_turns, token_limit
+from flows.llm.clients.requests import EMBEDDINGS, native_body, sent_turns, token_limit
 from flows.llm.clients.transport import CallFault, FaultKind, TokenUse
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError
@@ -63,6 +63,8 @@ def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) 
     """
     if isinstance(request, NativeRequest):
         sent = _json_bytes(native_body(request)) + PER_REQUEST
+        if request.path == EMBEDDINGS:
+            return TokenUse(sent, 0)
         limit = request.body.get("max_tokens") or request.body.get("max_output_tokens") or NATIVE_OUTPUT
         passes = 2 if request.provider == "anthropic" else 1
         return TokenUse(passes * sent, passes * int(limit))

@@ -60,7 +60,10 @@ class RemoteModel:
 
 
 class RemoteCompactor:
-    """``compaction.model.NativeCompactor``. One serves one compaction: it remembers what went wrong."""
+    """``compaction.model.NativeCompactor``. One serves one compaction: it remembers what went wrong.
+
+    It compacts with the model that summarises, or makes the embeddings of another.
+    """
 
     def __init__(self, settings: ModelSettings, gateway: Callable[[], Calls], replicate: int = 0) -> None:
         self.settings = settings

@@ -58,9 +58,11 @@ class Engine:
     responder: Responder | EmbeddedResponder
     judge: Judge
     remote: frozenset[Role] = frozenset()
-    """The parts that call a language model: they wait more than they work."""
+    """The parts that call a model: they wait more than they work. Embeddings are asked for where summaries are."""
     summarizes: ModelSettings | None = field(default=None)
     """The model that summarises; None for the embedded summariser."""
+    embedders: tuple[ModelSettings, ...] = ()
+    """The models for embeddings that there is a key for, or an address of one's own."""
     gateway: Callable[[], Calls] = no_gateway
     """What the models call through."""
 
@@ -76,10 +78,11 @@ class Engine:
         return ModelSummarizer(RemoteModel(self.summarizes, self.gateway), replicate)
 
     def natives_for(self, replicate: int) -> Mapping[str, NativeCompactor]:
-        """The provider that compacts on its side, by name, if the summarising model has one."""
-        if self.summarizes is None:
-            return {}
-        return {self.summarizes.provider: RemoteCompactor(self.summarizes, self.gateway, replicate)}
+        """The provider that compacts on its side, by name, if the summarising model has one; embedders by spec."""
+        asked = {settings.spec: settings for settings in self.embedders}
+        if self.summarizes is not None:
+            asked[self.summarizes.provider] = self.summarizes
+        return {name: RemoteCompactor(settings, self.gateway, replicate) for name, settings in asked.items()}
 
 
 def engine_for(study: Study) -> Engine:
@@ -95,14 +98,15 @@ def engine_calling(study: Study, gateway: Callable[[], Calls]) -> Engine:
     return _make_engine(*_parts(study), gateway)
 
 
-_Parts = tuple[str, str, tuple[str, str, str, str], bytes, Literal["study", "closed"]]
+_Parts = tuple[str, str, tuple[str, str, str, str], bytes, Literal["study", "closed"], tuple[str, ...]]
 
 
 def _parts(study: Study) -> _Parts:
     """The settings of a study that change its engine."""
     specs = (study.summarizer, study.prober, study.responder, study.judge)
     protocol = study.judge_protocol if study.judge != "embedded" else "study"
-    return study.tokenizer, study.rubric, specs, orjson.dumps(study.models), protocol
+    embedders = tuple(one.spec for one in study.embedders if one.api_key() or not one.is_official)
+    return study.tokenizer, study.rubric, specs, orjson.dumps(study.models), protocol, embedders
 
 
 @lru_cache(maxsize=4)
@@ -119,6 +123,7 @@ def _make_engine(
     specs: tuple[str, str, str, str],
     models: bytes,
     protocol: Literal["study", "closed"],
+    embedders: tuple[str, ...],
     gateway: Callable[[], Calls],
 ) -> Engine:
     counter = _counter(tokenizer)
@@ -131,7 +136,12 @@ def _make_engine(
         prober=ModelProber(RemoteModel(prober, gateway), counter=counter) if prober else EmbeddedProber(),
         responder=ModelResponder(RemoteModel(responder, gateway)) if responder else EmbeddedResponder(),
         judge=_judge(judge, study.load_rubric(), counter, protocol, gateway),
-        remote=frozenset(name for name, spec in zip(names, specs, strict=True) if spec != "embedded"),
+        remote=frozenset(
+            name
+            for name, spec in zip(names, specs, strict=True)
+            if spec != "embedded" or (name == "summarizer" and embedders)
+        ),
+        embedders=tuple(settings for spec in embedders if (settings := study.settings(spec))),
         summarizes=summarizer,
         gateway=gateway,
     )

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from compaction import CompactionPoint, Method
 from flows.config.study import Study
+from flows.llm.remote_model import display_name
 from flows.pipeline.engine import Engine, engine_for
 from flows.redaction import Redactor
 from flows.sessions import task_type_rule
@@ -215,16 +216,20 @@ def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) ->
 def method_rows(study: Study) -> list[dict[str, Any]]:
     """The study's methods as rows of the table ``methods``."""
     summarizer = engine_for(study).summarizer.name
-    return [_method_row(method, study.history, summarizer) for method in study.methods()]
+    embedders = {settings.spec: display_name(settings) for settings in study.embedders}
+    return [
+        _method_row(method, study.history, summarizer, embedders.get(method.embedder)) for method in study.methods()
+    ]
 
 
-def _method_row(method: Method, history: str, summarizer: str) -> dict[str, Any]:
+def _method_row(method: Method, history: str, summarizer: str, embedder: str | None) -> dict[str, Any]:
     strategy = method.strategy
-    uses = summarizer if method.needs != "nothing" else None
+    uses = summarizer if method.needs_model or method.provider else None
+    more = [embedder] if embedder else []
     params = {**method.params, **method.instructions.params}
     return {
         "method_id": content_id(
-            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.version
+            "method", strategy.id, params, strategy.peer, strategy.peer_version, history, uses, method.version, *more
         ),
         "method": method.name,
         "strategy": strategy.id,

@@ -17,7 +17,7 @@ from compaction.reading.file_effects import ToolResults
 from compaction.strategies import file_index, retrieval
 from compaction.strategy import History
 from compaction.summarizers.extractive import EmbeddedSummarizer
-from compaction.testing import ScriptedProvider
+from compaction.testing import ScriptedProvider, natives_of
 from compaction.tokens import counted
 from flows.sources import discover, read_input
 from tests.compaction.histories import COUNTER, build, compacted, random_words, varied
@@ -62,7 +62,7 @@ def outcome(method: Method, messages: Sequence[Message]) -> Any:
         (len(said) // 2,),
         EmbeddedSummarizer(COUNTER),
         recorded=tuple(compacted(said)),
-        natives={"openai": provider, "anthropic": provider},
+        natives=natives_of(provider),
     )
     try:
         found: CompactedContext = compact(history, method)

@@ -16,7 +16,7 @@ from compaction.groups import without_other_half
 from compaction.points import legal_cuts
 from compaction.strategies.shared.parts import stands_for
 from compaction.strategy import History
-from compaction.testing import ScriptedProvider, ScriptedSummarizer
+from compaction.testing import ScriptedProvider, ScriptedSummarizer, natives_of
 from compaction.triggers import Trigger
 from tests.compaction.histories import COUNTER, build, compacted, random_words, timed, varied
 from tests.compaction.shipped import SHIPPED
@@ -70,7 +70,7 @@ def run(method: Method, given: tuple[Message, ...], said: tuple[Message, ...]) -
         ScriptedSummarizer(gist),
         session=said,
         recorded=recorded,
-        natives={"openai": provider, "anthropic": provider},
+        natives=natives_of(provider),
     )
     try:
         return compact(history, method)

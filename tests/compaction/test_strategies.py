@@ -42,6 +42,7 @@ MODES = {
     "complexity_trap_summary": ("faithful", "fixed"),
     "complexity_trap_hybrid": ("faithful", "fixed"),
     "roo_condense": ("faithful", "valid"),
+    "lcm": ("faithful", "valid"),
 }
 
 METHODS = {
@@ -107,6 +108,9 @@ TAKES_MORE = {
     ("langmem_running", "faithful"),
     ("langmem_running", "valid"),
     ("inspect_trim", "valid"),
+    ("hermes_lean", "valid"),
+    ("lcm", "faithful"),
+    ("lcm", "valid"),
     ("letta_sliding", "valid"),
     ("strands_summarizing", "valid"),
     ("gemini_snapshot", "valid"),

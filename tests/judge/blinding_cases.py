@@ -195,6 +195,8 @@ def _case(
 def _service(request: NativeRequest) -> Mapping[str, Any]:
     """A provider that repeats the form in which it is told of calls and results, in the tags of its own prompt."""
     text = "<summary>Told:\n[call without a result] sigma {}\n[result without a call] upsilon</summary>"
+    if request.model:
+        return ScriptedProvider().compact(request)[0]
     if request.provider == "openai":
         said = {"type": "message", "role": "user", "content": text.removeprefix("<summary>").removesuffix("</summary>")}
         return {"output": [said, {"type": "compaction", "encrypted_content": "gAAAA"}]}

@@ -121,6 +121,17 @@ def whole_cuts(messages: Sequence[Message]) -> set[int]:
     return legal
 
 
+def without_lost_results(before: Sequence[Message], left: Sequence[Message]) -> list[Message]:
+    """What is left of some messages, without the results of calls that are gone."""
+    kept = {message.seq for message in left if message.seq is not None}
+    lost = {
+        message.seq
+        for message, asked in zip(before, declarations(before), strict=True)
+        if asked is not None and message.role == "tool" and before[asked].seq not in kept
+    }
+    return [message for message in left if message.seq is None or message.seq not in lost]
+
+
 def needs_from(history: History) -> list[int]:
     """Find for each position the first one that must stay with it: the start of its group, or its call."""
     needed = [position if asked is None else asked for position, asked in enumerate(declarations(history.messages))]

@@ -29,7 +29,7 @@ from flows.llm.clients.replies import (
     token_count,
     truncation_fault,
 )
-from flows.llm.clients.requests import native_body, sent_turns, token_limit
+from flows.llm.clients.requests import EMBEDDINGS, native_body, sent_turns, token_limit
 from flows.llm.clients.transport import CallFault, Reply, TokenUse
 from flows.llm.retry_after import Raw, pause_asked
 from flows.llm.settings import REASONING, ModelSettings
@@ -107,7 +107,7 @@ class OpenAITransport:
         return replace(reply, pause=pause_asked(answered.headers))
 
     async def send_native(self, settings: ModelSettings, request: NativeRequest) -> Reply:
-        """One try of ``responses.compact``; the response as ``request_body``. Raises CallFault."""
+        """One try of ``responses.compact`` or of embeddings; the response as ``request_body``. Raises CallFault."""
         # An OpenAI base URL ends with the version that the request's path begins with.
         path = "/" + request.path.removeprefix("/v1").lstrip("/")
         body = {"model": settings.model, **native_body(request)}
@@ -116,10 +116,13 @@ class OpenAITransport:
         except Rejection as fault:
             raise missing_endpoint(settings, request, fault) or fault from None
         found = answered.body
-        use = responses_use(found)
+        is_embedded = request.path == EMBEDDINGS
+        use = embeddings_use(found) if is_embedded else responses_use(found)
         if found.get("error"):
             raise body_fault(found, answered.headers, self._poster.secrets, use)
-        if not isinstance(found.get("output"), list):
+        if is_embedded:
+            _check_vectors(found, len(request.body["input"]), use)
+        elif not isinstance(found.get("output"), list):
             raise CallFault("malformed", "the compaction's response has no list 'output'", use=use)
         model = check_model(settings, found.get("model"), use)
         return Reply("", model, use, found, pause_asked(answered.headers))
@@ -268,6 +271,19 @@ def _read_chat(
         raise CallFault("server", f"the server stopped in the middle (finish_reason {reason})", use=use)
     text = content if isinstance(content, str) else join_texts(object_list(content), "text")
     return Reply(answer_text(text, request, use), model, use)
+
+
+def _check_vectors(body: Mapping[str, Any], n_texts: int, use: TokenUse) -> None:
+    """Raises CallFault for an answer without a vector for each text."""
+    rows = object_list(body.get("data"))
+    numbers = sorted(row["index"] for row in rows if isinstance(row.get("index"), int))
+    if numbers != list(range(n_texts)) or not all(isinstance(row.get("embedding"), list) for row in rows):
+        raise CallFault("malformed", f"the response has no list 'data' of {n_texts} embeddings", use=use)
+
+
+def embeddings_use(body: Mapping[str, Any]) -> TokenUse:
+    """Tokens of a response of ``/embeddings``, which writes none."""
+    return TokenUse(token_count(object_at(body, "usage").get("prompt_tokens")), 0)
 
 
 def responses_use(body: Mapping[str, Any]) -> TokenUse:

@@ -68,6 +68,10 @@ def token_limit(settings: ModelSettings, request: ModelRequest) -> int:
     return max(limit, LEAST_TOKENS) if responses else limit
 
 
+EMBEDDINGS = "/v1/embeddings"
+"""Path of a native request that is no compaction: it writes nothing."""
+
+
 def native_body(request: NativeRequest) -> Mapping[str, Any]:
     """The body of a native request, between a user's turns where the provider wants them."""
     messages = request.body.get("messages")

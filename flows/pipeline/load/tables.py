@@ -314,7 +314,7 @@ def _with_params(row: dict[str, Any]) -> dict[str, Any]:
 def _price_lists(study: Study) -> Rows:
     """Prices of the dated table, and of the study's own models where it says them."""
     prices = Prices()
-    own = {model.spec: price for model in study.model_settings if (price := prices.price(model))}
+    own = {model.spec: price for model in (*study.model_settings, *study.embedders) if (price := prices.price(model))}
     return [
         {
             "price_list": spec,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from compaction import Message, SummaryRequest, compact, make_method
+from compaction.strategies.shared.parts import stands_for
 from compaction.testing import ScriptedSummarizer, history
 from tests.compaction.golden.rows import in_two, rows, text_row
 from tests.compaction.histories import packed
@@ -40,6 +42,10 @@ def _shown(run: dict[str, Any], request: SummaryRequest, messages: tuple[Message
     text = request.prompt[-1].text
     if "<events>\n" in text:
         return text_row(text.split("<events>\n", 1)[1].rsplit("\n</events>", 1)[0])
+    if run.get("shows") == "stretches":
+        before = re.search(r"<previous_context>\n(.*)\n</previous_context>", text, re.DOTALL)
+        spans = [stands_for([message]) for message in request.span]
+        return [[span[0] if len(span) == 1 else [span[0], span[-1]] for span in spans], before and before[1]]
     if run.get("shows") == "transcript":
         transcript = text.split("<messages>\n", 1)[1].rpartition("\n</messages>")[0]
         return [text_row(transcript), request.previous or None]

@@ -226,6 +226,12 @@ def test_clearing_starts_from_the_whole_session_each_time() -> None:
 
 
 def test_methods_that_need_a_key_are_listed_and_not_among_those_that_run_by_default() -> None:
-    needing = {"openai_compact", "openai_compaction_session", "anthropic_compact", "anthropic_clear"}
+    needing = {
+        "openai_compact",
+        "openai_compaction_session",
+        "anthropic_compact",
+        "anthropic_clear",
+        "retrieval_vector",
+    }
     assert {make_method(id).needs for id in needing} == {"key"}
     assert not needing & {method.strategy.id for method in default_methods()}

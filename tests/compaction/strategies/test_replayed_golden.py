@@ -25,6 +25,7 @@ VERSIONS = {
     "kimi": {"kimi-cli": "1.52.0"},
     "roo": {"Roo Code": "3.52.1"},
     "cline": {"Cline": "3.89.2"},
+    "lcm": {"lossless-claw": "0.15.3"},
 }
 """Recordings → the versions of the originals."""
 METHODS = {
@@ -43,6 +44,7 @@ METHODS = {
     "kimi": {"kimi_compact"},
     "roo": {"roo_condense"},
     "cline": {"cline_auto_compact"},
+    "lcm": {"lcm"},
 }
 RECORDED = {name: json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8")) for name in VERSIONS}
 CASES = {f"{name} {n}": case for name, found in RECORDED.items() for n, case in enumerate(found["cases"])}

@@ -218,6 +218,7 @@ class MockProvider:
                 route("/v1/chat/completions", MockProvider.chat),
                 route("/v1/responses", MockProvider.responses),
                 route("/v1/responses/compact", MockProvider.compact),
+                route("/v1/embeddings", MockProvider.embeddings),
                 route("/v1/messages", MockProvider.messages),
             ]
         )
@@ -341,6 +342,10 @@ class MockProvider:
     def messages(self, body: Json) -> Response:
         """``/v1/messages``, compactions and edits included."""
         return self._answer(body, shapes.messages)
+
+    def embeddings(self, body: Json) -> Response:
+        """``/v1/embeddings``."""
+        return shapes.reply(shapes.embeddings(body, self.model or body["model"]))
 
     def compact(self, body: Json) -> Response:
         """``/v1/responses/compact``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from string import ascii_lowercase
 from typing import Any
 
 import orjson
@@ -148,6 +149,18 @@ def compact(body: Json, text: str, model: str, fault: str | None) -> Json:
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens_details": {"reasoning_tokens": 8},
         },
+    }
+
+
+def embeddings(body: Json, model: str) -> Json:
+    """Of ``/v1/embeddings``: how often each letter stands in a text."""
+    vectors = [[float(text.lower().count(letter)) for letter in ascii_lowercase] for text in body["input"]]
+    n_tokens = _tokens(body["input"])
+    return {
+        "object": "list",
+        "data": [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)],
+        "model": model,
+        "usage": {"prompt_tokens": n_tokens, "total_tokens": n_tokens},
     }
 
 

@@ -12,7 +12,13 @@ from collections.abc import Collection, Mapping
 
 from tests.flows.llm.refusals import Refusal, parse_body, refuse_unknown, refuse_unless
 from tests.flows.llm.strict_anthropic import SAMPLING, check_anthropic_batch, check_messages, messages_fields
-from tests.flows.llm.strict_openai import check_chat, check_compact, check_openai_batch, check_responses
+from tests.flows.llm.strict_openai import (
+    check_chat,
+    check_compact,
+    check_embeddings,
+    check_openai_batch,
+    check_responses,
+)
 
 __all__ = ["Refusal", "check", "check_anthropic_batch", "check_openai_batch", "parse_body"]
 
@@ -35,6 +41,9 @@ def check(path: str, headers: Mapping[str, str], raw: bytes, extra: Collection[s
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
     refuse_unless(bearer, "You didn't provide an API key.", status=401, code="invalid_api_key")
     body = parse_body(raw)
-    {"/v1/chat/completions": check_chat, "/v1/responses": check_responses, "/v1/responses/compact": check_compact}[
-        path
-    ](body, extra)
+    {
+        "/v1/chat/completions": check_chat,
+        "/v1/responses": check_responses,
+        "/v1/responses/compact": check_compact,
+        "/v1/embeddings": check_embeddings,
+    }[path](body, extra)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import orjson
+from openai.types import embedding_create_params as openai_embeddings
 from openai.types.chat import completion_create_params as openai_chat
 from openai.types.responses import response_compact_params as openai_compact
 from openai.types.responses import response_create_params as openai_responses
@@ -15,6 +16,7 @@ from tests.flows.llm.shapes import Json
 
 CHAT_FIELDS = {*openai_chat.CompletionCreateParamsBase.__annotations__, "stream"}
 RESPONSES_FIELDS = {*openai_responses.ResponseCreateParamsBase.__annotations__, "stream"}
+EMBEDDING_FIELDS = set(openai_embeddings.EmbeddingCreateParams.__annotations__)
 COMPACT_FIELDS = set(openai_compact.ResponseCompactParams.__annotations__)
 
 
@@ -205,6 +207,15 @@ def check_compact(body: Json, extra: Collection[str] = ()) -> None:
     refuse_unknown(body, {*COMPACT_FIELDS, *extra})
     check_sampling(body)
     check_items(body.get("input"))
+
+
+def check_embeddings(body: Json, extra: Collection[str] = ()) -> None:
+    """``/v1/embeddings``: up to 2048 texts, none empty."""
+    refuse_unknown(body, {*EMBEDDING_FIELDS, *extra})
+    texts = body.get("input")
+    is_list = isinstance(texts, list) and 0 < len(texts) <= 2048
+    refuse_unless(is_list and all(isinstance(text, str) and text for text in texts), "Invalid 'input'.", "input")
+    refuse_unless(body.get("encoding_format") in (None, "float", "base64"), "Invalid 'encoding_format'.")
 
 
 _ITEM_KEYS = {

@@ -223,6 +223,9 @@ def test_the_bound_of_a_native_compaction_is_for_two_passes_of_anthropics_and_th
     compact = most_tokens(SETTINGS, NativeRequest("openai", "/v1/responses/compact", body))
     assert compact.input_tokens >= 1000
     assert compact.output_tokens == 128_000
+    vectors = most_tokens(SETTINGS, NativeRequest("openai", "/v1/embeddings", {"input": ["a" * 100]}))
+    assert vectors.input_tokens > 100
+    assert vectors.output_tokens == 0
     limited = most_tokens(SETTINGS, NativeRequest("anthropic", "/v1/messages", {**body, "max_tokens": 16_000}))
     assert limited.input_tokens >= 2000
     assert limited.output_tokens == 32_000

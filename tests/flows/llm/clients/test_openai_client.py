@@ -13,6 +13,7 @@ from compaction.model import ModelRequest, NativeRequest
 from flows.llm.clients.openai_client import request_body
 from flows.llm.clients.transport import CallFault, TokenUse
 from flows.llm.settings import make_settings
+from tests.flows.llm import shapes
 from tests.flows.llm.asking import SCHEMA, answer, answers, fault, make_request, settings_for
 from tests.flows.llm.server import HttpError, MockProvider
 
@@ -338,6 +339,27 @@ def test_a_compaction_is_sent_as_it_is_with_the_model_and_comes_back_whole(provi
     assert reply.body["object"] == "response.compaction"
     assert (reply.text, reply.model) == ("", "wren-2")
     assert reply.use == TokenUse(reply.body["usage"]["input_tokens"], 40)
+
+
+EMBED = NativeRequest("openai", "/v1/embeddings", {"input": ["Mend the mill.", "Done."], "encoding_format": "float"})
+
+
+def test_embeddings_are_asked_for_by_the_same_client_and_write_no_tokens(provider: MockProvider) -> None:
+    reply = answer(settings_for(provider, "openai:vectors"), EMBED)
+    sent = provider.requests[0]
+    assert (sent.path, sent.body) == ("/v1/embeddings", {"model": "vectors", **EMBED.body})
+    assert [row["index"] for row in reply.body["data"]] == [0, 1]
+    assert (reply.model, reply.use) == ("vectors", TokenUse(reply.body["usage"]["prompt_tokens"], 0))
+    assert reply.use.input_tokens > 0
+
+
+@pytest.mark.parametrize("rows", [None, [], [{"index": 0, "embedding": [1.0]}], [{"index": 0}, {"index": 1}]])
+def test_embeddings_that_are_not_one_a_text_are_malformed(
+    provider: MockProvider, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = orjson.dumps({"data": rows, "model": "vectors"})
+    monkeypatch.setattr(shapes, "embeddings", lambda body, model: orjson.loads(given))
+    assert fault(settings_for(provider, "openai:vectors"), EMBED).kind == "malformed"
 
 
 def test_a_server_without_compaction_can_still_be_asked_other_things(provider: MockProvider) -> None:

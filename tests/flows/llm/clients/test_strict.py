@@ -16,7 +16,7 @@ from compaction import compact, load_registry, make_method
 from compaction.model import Completion, ModelRequest, NativeRequest, SummaryError, SummaryRequest
 from compaction.strategy import NotApplicable, StrategyError
 from compaction.summarizers.model import ModelSummarizer
-from compaction.testing import ScriptedProvider, history, talk
+from compaction.testing import EMBEDDER, ScriptedProvider, history, talk
 from compaction.tokens import counted
 from compaction.transcript import Message, ToolCall
 from flows.llm.batch.anthropic_batches import AnthropicBatches
@@ -185,7 +185,7 @@ HISTORIES: Mapping[str, tuple[Message, ...]] = {
     "giant": build("user call1 giant result text giant user call1 result giant text user call1 result".split() * 4),
 }
 
-ASKING = {id: found for id, found in load_registry().items() if found.needs_model or found.needs_key}
+ASKING = {id: found for id, found in load_registry().items() if found.needs != "nothing"}
 MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "anthropic_compact": [{"form": "edit"}, {"instructions": "Briefly."}],
     "anthropic_clear": [{"clear_at_least": 5, "exclude_tools": "functions.read:π read", "clear_tool_inputs": True}],
@@ -196,7 +196,8 @@ MORE: Mapping[str, Sequence[Mapping[str, Any]]] = {
 @pytest.mark.parametrize("id", sorted(ASKING))
 def test_no_request_of_a_strategy_is_refused(id: str) -> None:
     calls = Calls()
-    natives = {"openai": MODELS[2], "anthropic": MODELS[5]}
+    embedder = make_settings(EMBEDDER, {"base_url": URLS["openai"]}, "test")
+    natives = {"openai": MODELS[2], "anthropic": MODELS[5], EMBEDDER: embedder}
     for messages in HISTORIES.values():
         for params in ({}, *ASKING[id].variants, *MORE.get(id, ())):
             given = replace(
