@@ -104,7 +104,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a language model. Everything in it but ``check`` can change the answer."""
+    """A request to a language model. Everything in it but ``check`` and ``shared`` can change the answer."""
 
     messages: tuple[Message, ...]
     """Of any role. Of each role and text are sent, an assistant's calls with their results, or its opaque item to the
@@ -117,6 +117,9 @@ class ModelRequest:
     """Number of the repetition: the same request is answered anew for every replicate."""
     check: Callable[[str], object] | None = field(default=None, compare=False)
     """Raises ReplyError for a text that is not usable, which is then not kept; the result is not looked at."""
+    shared: int | None = field(default=None, compare=False)
+    """Characters of the last message with which other requests begin too, all messages before it being the same; None
+    where none is expected to. Providers keep such beginnings for some minutes and charge less for them."""
 
 
 class Model(Protocol):

@@ -15,6 +15,7 @@ from flows.llm.adaptive_limit import AdaptiveLimit, PausedError
 from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for, cost_of_fault, count_use
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse, Transport
+from flows.llm.prompt_cache import Beginnings, beginnings_of
 from flows.llm.retries import RetryPolicy, error_of, without_keys, without_secrets
 from flows.llm.settings import ModelSettings
 from flows.support.clock import now
@@ -125,6 +126,7 @@ class Sender:
         self._note = note
         self._clock = clock
         self._sleep = sleep
+        self._beginnings = Beginnings(clock)
         self._lines: dict[tuple[str, str], _Server] = {}
         self._unusable: dict[tuple[str, str], str] = {}
 
@@ -133,8 +135,12 @@ class Sender:
 
         ``most``: the highest cost of a try, for the budget.
         """
-        policy = self._policy
         call = _Call(asked, self._line(asked.settings), most)
+        async with self._beginnings.in_turn(beginnings_of(asked.settings, asked.request)):
+            return await self._send_in_turn(call)
+
+    async def _send_in_turn(self, call: _Call) -> PaidAnswer:
+        policy, asked = self._policy, call.asked
         number = 1
         while True:
             try:
