@@ -10,8 +10,9 @@ import asyncio
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 import orjson
 
@@ -24,8 +25,16 @@ REMEMBERED = 4_096
 """Beginnings that are remembered; beyond, the least recently used are forgotten."""
 
 
-def beginnings_of(settings: ModelSettings, request: ModelRequest | NativeRequest) -> list[str]:
-    """Names of a request's beginnings that others have too, the shortest first; none where it says of none.
+class Beginning(NamedTuple):
+    """What a request begins with, as others do."""
+
+    name: str
+    """A hash of it, and of the model."""
+    characters: int
+
+
+def beginnings_of(settings: ModelSettings, request: ModelRequest | NativeRequest) -> list[Beginning]:
+    """A request's beginnings that others have too, the shortest first; none where it says of none.
 
     The first ends with the messages before the last, the second with what is shared of the last. A schema goes before
     all messages.
@@ -33,13 +42,15 @@ def beginnings_of(settings: ModelSettings, request: ModelRequest | NativeRequest
     if isinstance(request, NativeRequest) or request.shared is None or not request.messages:
         return []
     digest = hashlib.sha256(orjson.dumps([settings.base_url, settings.spec, request.schema], default=dict))
+    characters = 0
     for message in request.messages[:-1]:
         digest.update(f"{message.role} {len(message.text)} {message.opaque} ".encode("utf-8", "replace"))
         digest.update(message.text.encode("utf-8", "surrogatepass"))
-    found = [digest.hexdigest()]
+        characters += len(message.text)
+    found = [Beginning(digest.hexdigest(), characters)]
     if request.shared:
         digest.update(request.messages[-1].text[: request.shared].encode("utf-8", "surrogatepass"))
-        found.append(digest.hexdigest())
+        found.append(Beginning(digest.hexdigest(), characters + request.shared))
     return found
 
 
@@ -52,25 +63,25 @@ class Beginnings:
         """Beginning → when it was last used, or the end of the call that is the first to use it."""
 
     @asynccontextmanager
-    async def in_turn(self, names: Sequence[str]) -> AsyncIterator[None]:
+    async def in_turn(self, beginnings: Sequence[Beginning]) -> AsyncIterator[None]:
         """Wait while another call is the first to send one of these beginnings; be the first for those that are cold.
 
-        The names are in the order of ``beginnings_of``, so that nobody waits in a circle. Whether the first call
+        They are in the order of ``beginnings_of``, so that nobody waits in a circle. Whether the first call
         succeeds does not matter: those that wait are let go when it is over.
         """
-        first: list[str] = []
+        names, first = [one.name for one in beginnings], set[str]()
         try:
             for name in names:
                 while isinstance(state := self._known.get(name), asyncio.Event):
                     await state.wait()
                 if state is None or self._clock() > state + LIFE:
                     self._known[name] = asyncio.Event()
-                    first.append(name)
+                    first.add(name)
             yield
         finally:
             self._end(first, names)
 
-    def _end(self, first: Sequence[str], names: Sequence[str]) -> None:
+    def _end(self, first: Collection[str], names: Sequence[str]) -> None:
         for name in names:
             state = self._known.get(name)
             if isinstance(state, asyncio.Event):

@@ -54,7 +54,11 @@ class ModelCall:
         error: str | None = None,
     ) -> JournalEntry:
         """A row of the journal. Tokens are None if their number is unknown."""
-        read, written = (None, None) if use is None else (use.input_tokens, use.output_tokens)
+        read, written, *provider_cache = (
+            (None,) * 4
+            if use is None
+            else (use.input_tokens, use.output_tokens, use.cached_input_tokens, use.cache_write_tokens)
+        )
         return JournalEntry(
             uuid4().hex,
             self.run_id,
@@ -70,6 +74,7 @@ class ModelCall:
             status,
             started_at,
             error,
+            *provider_cache,
         )
 
 

@@ -1,7 +1,7 @@
 """A language model as judge: one call an answer, all criteria of its probe type together.
 
 What is asked is the system message: the task, all criteria of the rubric with their anchors, the form of the verdict.
-It depends on the rubric and the protocol, and on nothing in a case. What is judged is the user message, one JSON object.
+It depends on the rubric and the protocol, and on nothing in a case. What is judged is the user message, a JSON object.
 Under the protocol ``study`` it begins with the compacted context, under ``closed`` it has none. So all requests begin
 alike, and those on one context are the same up to its end: a provider keeps such a beginning and charges less for it.
 """
@@ -149,9 +149,7 @@ class ModelJudge:
         context = self._context(case.context) if self._protocol == "study" else ""
         user = Message("user", f'{{{context}{question},\n{truth},\n"model_response":{answer},\n{task.ids}')
         shared = len(context) + 1 if context else 0
-        return ModelRequest(
-            (self._system, user), task.max_tokens, self._schema, case.replicate, task.form.read, shared
-        )
+        return ModelRequest((self._system, user), task.max_tokens, self._schema, case.replicate, task.form.read, shared)
 
     def _again(self, request: ModelRequest, task: _Task, problem: str) -> ModelRequest:
         # The reply is not shown: it may repeat what misled the model. Nor is it a turn of its own: some templates

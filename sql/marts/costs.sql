@@ -10,6 +10,10 @@ select
     -- cached calls
     cast(sum(output_tokens) filter (where not cached) as bigint) as output_tokens,  -- Tokens that came back, without
     -- the cached calls
+    cast(sum(cached_input_tokens) filter (where not cached) as bigint) as cached_input_tokens,  -- Of input_tokens,
+    -- those that the provider had in its prompt cache
+    cast(sum(cache_write_tokens) filter (where not cached) as bigint) as cache_write_tokens,  -- Of input_tokens, those
+    -- that the provider charged for writing into its prompt cache
     sum(cost_usd) filter (where not cached) as cost_usd,  -- US dollars spent on the calls whose price is known; NULL
     -- when none is
     count(*) filter (where not cached and cost_usd is null) as n_cost_unknown,  -- Calls whose price is not known and

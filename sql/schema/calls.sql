@@ -8,6 +8,10 @@ create table calls (
     -- does not say
     output_tokens bigint check (output_tokens >= 0),  -- Tokens that came back, reasoning included; NULL where the
     -- provider does not say
+    cached_input_tokens bigint check (cached_input_tokens >= 0),  -- Of the tokens sent, those that the provider had in
+    -- its prompt cache; NULL where it does not say
+    cache_write_tokens bigint check (cache_write_tokens >= 0),  -- Of the tokens sent, those that the provider charged
+    -- for writing into its prompt cache; NULL where it does not say
     cost_usd double check (cost_usd >= 0),  -- US dollars that were paid, by the configured prices; 0 for a cached
     -- answer, NULL where not known
     saved_usd double check (saved_usd >= 0),  -- US dollars that a cached answer cost when it was made and that were not

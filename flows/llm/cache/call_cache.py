@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from flows.support.errors import StoreError
 __all__ = ["CacheStats", "CallCache", "JournalEntry", "PruneResult", "StoredCall"]
 
 FILE = "calls.sqlite"
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x43455643
 """``application_id`` of the file, so that another program's database is not taken for a cache."""
 BUSY_SECONDS = 60.0
@@ -52,7 +52,7 @@ create table journal (
     row_id integer primary key autoincrement, call_id text not null, run_id text not null, stage text not null,
     item_id text not null, model text not null, key text not null, input_tokens integer, output_tokens integer,
     cost_usd real, cached integer not null, seconds real not null, status text not null,
-    started_at text not null, error text
+    started_at text not null, error text, cached_input_tokens integer, cache_write_tokens integer
 ) strict;
 create table exported (
     model text not null, stage text not null, cached integer not null, calls integer not null, failed integer not null,
@@ -64,7 +64,12 @@ create table claims (
     instance text not null, until real not null
 ) strict;
 """
-_NOTE = "insert into journal values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NOTE = f"insert into journal values (null{', ?' * len(fields(JournalEntry))})"  # noqa: S608 (no text of anybody's)
+_UPGRADES = {
+    1: "alter table journal add column cached_input_tokens integer;"
+    "alter table journal add column cache_write_tokens integer;"
+}
+"""Version of the file → what makes it the next one."""
 _COUNT_OLD = """
 select count(*), coalesce(sum(length(call)), 0) from answers
 where (:limit is null or made_at < :limit) and (:model is null or model = :model)
@@ -294,7 +299,7 @@ class CallCache:
             self._make_tables()
         if db.execute("pragma application_id").fetchone()[0] != APPLICATION:
             raise StoreError(f"call cache {self.path}: this is another program's database; move it away")
-        version = db.execute("pragma user_version").fetchone()[0]
+        version = self._upgrade()
         if version != VERSION:
             raise StoreError(
                 f"call cache {self.path} has version {version}, this version of compaction-eval reads {VERSION}: "
@@ -303,6 +308,20 @@ class CallCache:
         db.execute("pragma synchronous = normal")
         db.execute("pragma cache_size = -16000")
         db.execute("pragma journal_size_limit = 67108864")
+
+    def _upgrade(self) -> int:
+        """The version of the file, which is the newest for one that an earlier program made."""
+        version: int = self._db.execute("pragma user_version").fetchone()[0]
+        if version not in _UPGRADES:
+            return version
+        with self._writing() as db:
+            version = db.execute("pragma user_version").fetchone()[0]  # another process may have been faster
+            while version in _UPGRADES:
+                for statement in _UPGRADES[version].split(";")[:-1]:
+                    db.execute(statement)
+                version += 1
+            db.execute(f"pragma user_version = {version}")
+        return version
 
     def _make_tables(self) -> None:
         write_ahead(self._db, BUSY_SECONDS)

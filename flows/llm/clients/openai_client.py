@@ -152,8 +152,8 @@ def request_body_with(settings: ModelSettings, request: ModelRequest, manner: Re
     """The request in a form; nothing in it that was not asked for."""
     body = (_chat_body if settings.api == "chat" else _responses_body)(settings, request, manner)
     # OpenAI sends requests with one key to one machine, which has their beginning; other servers may not know the name.
-    if settings.is_official and (names := beginnings_of(settings, request)):
-        body["prompt_cache_key"] = names[-1][:CACHE_KEY_CHARS]
+    if settings.is_official and (shared := beginnings_of(settings, request)):
+        body["prompt_cache_key"] = shared[-1].name[:CACHE_KEY_CHARS]
     return body
 
 

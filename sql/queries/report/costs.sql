@@ -7,6 +7,8 @@ select
     n_not_done,
     input_tokens,
     output_tokens,
+    cached_input_tokens,
+    cache_write_tokens,
     cost_usd,
     n_cost_unknown
 from costs

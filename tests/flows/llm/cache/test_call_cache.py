@@ -112,7 +112,7 @@ def test_a_cache_of_another_version_and_another_programs_database_are_refused(tm
     with sqlite3.connect(tmp_path / "newer" / "calls.sqlite") as db:
         db.execute("pragma user_version = 7")
     db.close()
-    with pytest.raises(StoreError, match="has version 7, this version of compaction-eval reads 1: update it"):
+    with pytest.raises(StoreError, match="has version 7, this version of compaction-eval reads 2: update it"):
         CallCache(tmp_path / "newer")
     (tmp_path / "foreign").mkdir()
     with sqlite3.connect(tmp_path / "foreign" / "calls.sqlite") as db:
@@ -281,3 +281,18 @@ def test_closing_twice_is_once(tmp_path: Path) -> None:
     cache = CallCache(tmp_path)
     cache.close()
     cache.close()
+
+
+def test_a_cache_of_the_version_before_is_brought_up_to_date_and_keeps_its_journal(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "older") as cache:
+        cache.note(entry("before"))
+    with sqlite3.connect(tmp_path / "older" / "calls.sqlite") as db:
+        for name in ("cached_input_tokens", "cache_write_tokens"):
+            db.execute(f"alter table journal drop column {name}")
+        db.execute("pragma user_version = 1")
+    db.close()
+    with CallCache(tmp_path / "older") as cache:
+        cache.note(replace(entry("after"), cached_input_tokens=3, cache_write_tokens=4))
+        found = [one for _, one in cache.journal_after(0)]
+    assert [one.cached_input_tokens for one in found] == [None, 3]
+    assert [one.cache_write_tokens for one in found] == [None, 4]
