@@ -114,6 +114,11 @@ class Gateway:
         call, is_cached = self._answer(self._call_of(settings, request, replicate))
         return call.body, _completion(call, is_cached)
 
+    @property
+    def stopped(self) -> str:
+        """Why a model is not asked any more; blank while all are."""
+        return self._sender.stopped
+
     def close(self) -> None:
         """Let tries that are under way finish for a short while, cancel the rest, give the connections back.
 

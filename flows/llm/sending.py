@@ -12,9 +12,10 @@ from uuid import uuid4
 
 from compaction.model import ModelError, ModelRequest, NativeRequest
 from flows.llm.adaptive_limit import AdaptiveLimit, PausedError
+from flows.llm.breaker import Breaker
 from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for, cost_of_fault, count_use
 from flows.llm.cache.records import JournalEntry, StoredCall
-from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse, Transport
+from flows.llm.clients.transport import RETRIED, CallFault, FaultKind, Reply, TokenUse, Transport
 from flows.llm.prompt_cache import Beginnings, beginnings_of
 from flows.llm.retries import RetryPolicy, error_of, without_keys, without_secrets
 from flows.llm.settings import ModelSettings
@@ -100,10 +101,15 @@ class _Call:
 
     asked: ModelCall
     line: _Server
+    breaker: Breaker
     most: Charge | None
     began: float | None = None
     """Start of the first try."""
     blanks: int = 0
+
+
+class _TurnedBackError(Exception):
+    """The provider began to fail while a try waited for its place."""
 
 
 class Sender:
@@ -134,13 +140,19 @@ class Sender:
         self._beginnings = Beginnings(clock)
         self._lines: dict[tuple[str, str], _Server] = {}
         self._unusable: dict[tuple[str, str], str] = {}
+        self._breakers: dict[tuple[str, str], Breaker] = {}
+
+    @property
+    def stopped(self) -> str:
+        """Why a model is not asked any more; blank while all are."""
+        return "; ".join(breaker.reason for breaker in list(self._breakers.values()) if breaker.reason)
 
     async def send(self, asked: ModelCall, most: Charge | None) -> PaidAnswer:
         """Send a call and return the reply. Raises ModelError or CallsStoppedError.
 
         ``most``: the highest cost of a try, for the budget.
         """
-        call = _Call(asked, self._line(asked.settings), most)
+        call = _Call(asked, self._line(asked.settings), self._breaker(asked.settings), most)
         async with self._beginnings.in_turn(beginnings_of(asked.settings, asked.request)):
             return await self._send_in_turn(call)
 
@@ -149,13 +161,18 @@ class Sender:
         number = 1
         while True:
             try:
-                return await self._try(call, again=number > 1)
+                async with call.breaker.passage() as is_single:
+                    return await self._try(call, again=number > 1, is_single=is_single)
+            except _TurnedBackError:
+                continue
             except PausedError as pause:
                 raise ModelError(f"{asked.settings.spec}: {pause}; it was not asked", "unavailable") from None
             except CallFault as fault:
                 call.blanks += fault.kind == "blank"
                 if fault.kind == "unusable":
                     self._unusable[asked.settings.spec, asked.settings.base_url] = without_secrets(str(fault))
+                if is_single and fault.kind in RETRIED:
+                    continue  # it tried for all, and is no worse off than they are
                 if policy.is_last(fault, number, call.blanks):
                     raise error_of(asked.settings, fault, number) from None
                 wait = policy.wait(number, fault.wait)
@@ -186,12 +203,18 @@ class Sender:
             line = self._lines[server] = _Server(transport, limit)
         return line
 
+    def _breaker(self, settings: ModelSettings) -> Breaker:
+        model = (settings.spec, settings.base_url)
+        if model not in self._breakers:
+            self._breakers[model] = Breaker(settings, self._concurrency, self._sleep)
+        return self._breakers[model]
+
     def _refuse_unusable(self, asked: ModelCall) -> None:
         reason = self._unusable.get((asked.settings.spec, asked.settings.base_url))
         if reason is not None:
             raise ModelError(f"{asked.settings.spec}: {reason}", "unusable")
 
-    async def _try(self, call: _Call, *, again: bool) -> PaidAnswer:
+    async def _try(self, call: _Call, *, again: bool, is_single: bool) -> PaidAnswer:
         """One try within budget and limit. Raises CallFault."""
         limit, most = call.line.limit, call.most
         if self._budget is not None and most is not None:
@@ -201,13 +224,17 @@ class Sender:
             place = await limit.acquire(again=again)
             try:
                 self._refuse_unusable(call.asked)
+                if not is_single and not call.breaker.lets_all():
+                    raise _TurnedBackError
                 paid = most or NOTHING  # until it is known better
                 reply, result = await self._send_once(call)
                 limit.succeeded(reply.pause)
+                call.breaker.note(None)
                 if result.entry.input_tokens is not None:
                     paid = charge_for(reply.use, result.entry.cost_usd)
                 return result
             except CallFault as fault:
+                call.breaker.note(fault)
                 if fault.kind in THROTTLED:
                     limit.throttled(place, fault.wait)
                 if fault.use is not None:
