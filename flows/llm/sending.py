@@ -13,10 +13,21 @@ from uuid import uuid4
 from compaction.model import ModelError, ModelRequest, NativeRequest
 from flows.llm.adaptive_limit import AdaptiveLimit, PausedError
 from flows.llm.breaker import Breaker
-from flows.llm.budget import NOTHING, UNCHARGED, Budget, Charge, Price, charge_for, cost_of_fault, count_use
+from flows.llm.budget import (
+    NOTHING,
+    UNCHARGED,
+    Budget,
+    Charge,
+    Price,
+    charge_for,
+    cost_of_fault,
+    count_use,
+    highest_charge,
+)
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.clients.transport import RETRIED, CallFault, FaultKind, Reply, TokenUse, Transport
 from flows.llm.prompt_cache import Beginnings, beginnings_of
+from flows.llm.reasoning import Rooms
 from flows.llm.retries import RetryPolicy, error_of, without_keys, without_secrets
 from flows.llm.settings import ModelSettings
 from flows.support.clock import now
@@ -102,6 +113,9 @@ class _Call:
     asked: ModelCall
     line: _Server
     breaker: Breaker
+    rooms: Rooms
+    sent: ModelSettings
+    """The settings that it was sent with last."""
     most: Charge | None
     began: float | None = None
     """Start of the first try."""
@@ -141,18 +155,21 @@ class Sender:
         self._lines: dict[tuple[str, str], _Server] = {}
         self._unusable: dict[tuple[str, str], str] = {}
         self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._rooms: dict[ModelSettings, Rooms] = {}
 
     @property
     def stopped(self) -> str:
         """Why a model is not asked any more; blank while all are."""
-        return "; ".join(breaker.reason for breaker in list(self._breakers.values()) if breaker.reason)
+        stops: list[Breaker | Rooms] = [*self._breakers.values(), *self._rooms.values()]
+        return "; ".join(stop.reason for stop in stops if stop.reason)
 
     async def send(self, asked: ModelCall, most: Charge | None) -> PaidAnswer:
         """Send a call and return the reply. Raises ModelError or CallsStoppedError.
 
         ``most``: the highest cost of a try, for the budget.
         """
-        call = _Call(asked, self._line(asked.settings), self._breaker(asked.settings), most)
+        settings = asked.settings
+        call = _Call(asked, self._line(settings), self._breaker(settings), self._rooms_of(settings), settings, most)
         async with self._beginnings.in_turn(beginnings_of(asked.settings, asked.request)):
             return await self._send_in_turn(call)
 
@@ -173,6 +190,8 @@ class Sender:
                     self._unusable[asked.settings.spec, asked.settings.base_url] = without_secrets(str(fault))
                 if is_single and fault.kind in RETRIED:
                     continue  # it tried for all, and is no worse off than they are
+                if fault.kind == "truncated" and call.rooms.is_worth_another_try(asked.stage, fault, call.sent):
+                    continue
                 if policy.is_last(fault, number, call.blanks):
                     raise error_of(asked.settings, fault, number) from None
                 wait = policy.wait(number, fault.wait)
@@ -209,6 +228,11 @@ class Sender:
             self._breakers[model] = Breaker(settings, self._concurrency, self._sleep)
         return self._breakers[model]
 
+    def _rooms_of(self, settings: ModelSettings) -> Rooms:
+        if settings not in self._rooms:
+            self._rooms[settings] = Rooms(settings)
+        return self._rooms[settings]
+
     def _refuse_unusable(self, asked: ModelCall) -> None:
         reason = self._unusable.get((asked.settings.spec, asked.settings.base_url))
         if reason is not None:
@@ -216,7 +240,11 @@ class Sender:
 
     async def _try(self, call: _Call, *, again: bool, is_single: bool) -> PaidAnswer:
         """One try within budget and limit. Raises CallFault."""
-        limit, most = call.line.limit, call.most
+        limit = call.line.limit
+        call.sent = call.rooms.settings(call.asked.stage)
+        if call.most is not None and call.sent != call.asked.settings:
+            call.most = highest_charge(call.sent, call.asked.request, self._price)
+        most = call.most
         if self._budget is not None and most is not None:
             await self._budget.reserve(most)
         paid = NOTHING
@@ -230,6 +258,7 @@ class Sender:
                 reply, result = await self._send_once(call)
                 limit.succeeded(reply.pause)
                 call.breaker.note(None)
+                call.rooms.note_answer(call.asked.stage)
                 if result.entry.input_tokens is not None:
                     paid = charge_for(reply.use, result.entry.cost_usd)
                 return result
@@ -279,7 +308,7 @@ class Sender:
         return reply, PaidAnswer(stored, asked.entry(use, cost, seconds=end - start, started_at=started_at))
 
     async def _transport(self, call: _Call) -> Reply:
-        settings, request = call.asked.settings, call.asked.request
+        settings, request = call.sent, call.asked.request
         try:
             async with asyncio.timeout(settings.timeout):
                 if isinstance(request, NativeRequest):
