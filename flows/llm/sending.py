@@ -23,6 +23,7 @@ from flows.llm.budget import (
     cost_of_fault,
     count_use,
     highest_charge,
+    likely_tokens,
 )
 from flows.llm.cache.records import JournalEntry, StoredCall
 from flows.llm.clients.transport import RETRIED, CallFault, FaultKind, Reply, TokenUse, Transport
@@ -35,6 +36,7 @@ from flows.support.clock import now
 _TRACEBACK_CHARACTERS = 3_000
 """Characters of a client's traceback in the log: its innermost frames."""
 
+UNREAD = "the run was killed before the answer was read; tokens and cost are estimates"
 _ENDED = "the run ended before the answer came"
 
 THROTTLED: frozenset[FaultKind] = frozenset({"rate_limited", "overloaded", "timeout"})
@@ -138,6 +140,7 @@ class Sender:
         *,
         budget: Budget | None,
         note: Callable[[JournalEntry], None],
+        mark_sent: Callable[[JournalEntry], Awaitable[None]],
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
     ) -> None:
@@ -149,6 +152,7 @@ class Sender:
         self._concurrency = concurrency
         self._budget = budget
         self._note = note
+        self._mark_sent = mark_sent
         self._clock = clock
         self._sleep = sleep
         self._beginnings = Beginnings(clock)
@@ -254,6 +258,7 @@ class Sender:
                 self._refuse_unusable(call.asked)
                 if not is_single and not call.breaker.lets_all():
                     raise _TurnedBackError
+                await self._mark_sent(self._estimate(call))
                 paid = most or NOTHING  # until it is known better
                 reply, result = await self._send_once(call)
                 limit.succeeded(reply.pause)
@@ -276,6 +281,12 @@ class Sender:
         finally:
             if self._budget is not None and most is not None:
                 self._budget.settle(most, paid)
+
+    def _estimate(self, call: _Call) -> JournalEntry:
+        """The entry of a call that is sent, if nothing more is heard of it."""
+        use = likely_tokens(call.sent, call.asked.request)
+        cost = self._price(call.sent, use)
+        return call.asked.entry(use, cost, seconds=0.0, started_at=now(), status="sent", error=UNREAD)
 
     async def _send_once(self, call: _Call) -> tuple[Reply, PaidAnswer]:
         """Try a call once. A fault, and an end of the program, is noted in the journal before it is raised."""

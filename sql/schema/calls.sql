@@ -18,7 +18,7 @@ create table calls (
     -- paid again; 0 for a call that was sent
     cached boolean not null,  -- Whether the call cache answered, so that nothing was spent
     seconds double check (seconds >= 0),  -- Wall time in seconds
-    status varchar not null,  -- done, or the kind of fault
+    status varchar not null,  -- done, the kind of fault, or sent: a killed run sent it and nobody read the answer
     error varchar,  -- What went wrong, in the provider's words without keys; NULL when done
     run_id varchar,  -- Run that made it; NULL for calls of the embedded engine
     started_at timestamp  -- When it was sent, in UTC; NULL for calls of the embedded engine

@@ -56,7 +56,7 @@ class JournalEntry:
     cached: bool
     seconds: float
     status: str
-    """``done``, or a FaultKind."""
+    """``done``, a FaultKind, or ``sent`` for a call of a killed run that nobody read: its figures are estimates."""
     started_at: str
     """ISO, UTC."""
     error: str | None = None

@@ -10,6 +10,8 @@ select
     cached_input_tokens,
     cache_write_tokens,
     cost_usd,
-    n_cost_unknown
+    n_cost_unknown,
+    n_unread,
+    unread_usd
 from costs
 order by stage, model
