@@ -117,7 +117,7 @@ class ModelRequest:
     """Number of the repetition: the same request is answered anew for every replicate."""
     check: Callable[[str], object] | None = field(default=None, compare=False)
     """Raises ReplyError for a text that is not usable, which is then not kept; the result is not looked at."""
-    shared: int | None = field(default=None, compare=False)
+    shared: int | None = field(default=None, compare=False, metadata={"hint": True})
     """Characters of the last message with which other requests begin too, all messages before it being the same; None
     where none is expected to. Providers keep such beginnings for some minutes and charge less for them."""
 
