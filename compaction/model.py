@@ -104,7 +104,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request to a language model. Everything in it but ``check`` can change the answer."""
+    """A request to a language model. Everything in it but ``check`` and ``shared`` can change the answer."""
 
     messages: tuple[Message, ...]
     """Of any role. Of each role and text are sent, an assistant's calls with their results, or its opaque item to the
@@ -117,6 +117,9 @@ class ModelRequest:
     """Number of the repetition: the same request is answered anew for every replicate."""
     check: Callable[[str], object] | None = field(default=None, compare=False)
     """Raises ReplyError for a text that is not usable, which is then not kept; the result is not looked at."""
+    shared: int | None = field(default=None, compare=False, metadata={"hint": True})
+    """Characters of the last message with which other requests begin too, all messages before it being the same; None
+    where none is expected to. Providers keep such beginnings for some minutes and charge less for them."""
 
 
 class Model(Protocol):
@@ -156,7 +159,7 @@ class NativeRequest:
     """The request's JSON without ``model``, which the client adds."""
     betas: tuple[str, ...] = ()
     """Values of the header ``anthropic-beta``."""
-    model: str = ""
+    model: str = field(default="", metadata={"added": True})
     """Spec of the model that is asked (``openai:text-embedding-3-small``); empty for the one that summarises."""
 
 

@@ -30,6 +30,7 @@ from flows.llm.calling_for import called_for
 from flows.llm.clients.requests import sent_turns
 from flows.llm.clients.transport import TokenUse
 from flows.llm.prices import Prices
+from flows.llm.prompt_cache import beginnings_of
 from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.backlog import backlog_of
 from flows.pipeline.backfill.selection import Selection
@@ -47,6 +48,8 @@ ASSUMED_SHARE = 0.5
 """Share of its token limit that an answer is assumed to have."""
 CALLS_A_PROBE = 2
 """Calls that a model which writes a probe is assumed to need: one that writes and one that guesses."""
+CACHED_FROM = 1024
+"""Tokens from which providers keep the beginning of a request; some of Anthropic's models from 2,048 or 4,096 on."""
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
@@ -65,6 +68,10 @@ class Line:
     """Of the calls, those that the cache would answer."""
     input_tokens: int = 0
     """That would be sent, without the cached calls, by the study's tokenizer."""
+    cached_input_tokens: int = 0
+    """Of them, those that the provider's own prompt cache should have."""
+    cache_write_tokens: int = 0
+    """Of them, those that the provider should write into it."""
     output_tokens: int = 0
     """Assumed to come back."""
     cost_usd: float | None = 0.0
@@ -87,6 +94,8 @@ class CallRecorder:
         self._cache, self._counter, self._prices = cache, counter, prices or Prices()
         self._lock = threading.Lock()
         self._seen: set[str] = set()
+        self._begun: set[str] = set()
+        """Beginnings of requests that would be in the provider's prompt cache."""
         self._counted: dict[str, list[int]] = {}
         """Stage → prompts counted, their characters, their tokens."""
 
@@ -122,8 +131,8 @@ class CallRecorder:
             line = self._line(settings)
             share = calls / max(line.calls - line.cached, 1)
             line.calls += calls
-            line.input_tokens += round(line.input_tokens * share)
-            line.output_tokens += round(line.output_tokens * share)
+            for name in ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens"):
+                setattr(line, name, getattr(line, name) + round(getattr(line, name) * share))
             for name in ("cost_usd", "most_usd"):
                 so_far = getattr(line, name)
                 setattr(line, name, None if so_far is None else so_far * (1 + share))
@@ -144,8 +153,12 @@ class CallRecorder:
                 return
             self._seen.add(key)
             most = most_tokens(settings, request)
-            use = TokenUse(self._tokens(line.stage, settings, request), round(most.output_tokens * ASSUMED_SHARE))
+            sent, characters = self._tokens(line.stage, settings, request)
+            read, written = self._prompt_cache(settings, request, sent / max(characters, 1))
+            use = TokenUse(sent, round(most.output_tokens * ASSUMED_SHARE), read, written)
             line.input_tokens += use.input_tokens
+            line.cached_input_tokens += read
+            line.cache_write_tokens += written
             line.output_tokens += use.output_tokens
             for name, cost in (
                 ("cost_usd", self._prices.cost(settings, use)),
@@ -154,7 +167,24 @@ class CallRecorder:
                 so_far = getattr(line, name)
                 setattr(line, name, None if so_far is None or cost is None else so_far + cost)
 
-    def _tokens(self, stage: str, settings: ModelSettings, request: ModelRequest | NativeRequest) -> int:
+    def _prompt_cache(
+        self, settings: ModelSettings, request: ModelRequest | NativeRequest, tokens_a_character: float
+    ) -> tuple[int, int]:
+        """Tokens that the provider would read from its prompt cache, and write into it; none for a server of one's own.
+
+        OpenAI keeps requests with another key on other machines, so only the longest beginning is counted on there.
+        """
+        if not settings.is_official:
+            return 0, 0
+        shared = beginnings_of(settings, request)[-1 if settings.provider == "openai" else 0 :]
+        sizes = [(one.name, round(one.characters * tokens_a_character)) for one in shared]
+        kept = [(name, size) for name, size in sizes if size >= CACHED_FROM]
+        read = max((size for name, size in kept if name in self._begun), default=0)
+        self._begun.update(name for name, _ in kept)
+        return read, max((size for _, size in kept), default=0) - read
+
+    def _tokens(self, stage: str, settings: ModelSettings, request: ModelRequest | NativeRequest) -> tuple[int, int]:
+        """Tokens and characters of a request."""
         if isinstance(request, NativeRequest):
             text = str(request.body)
         else:
@@ -165,8 +195,8 @@ class CallRecorder:
         if number < COUNTED:
             found = self._counter.count(text)
             self._counted[stage] = [number + 1, characters + len(text), tokens + found]
-            return found
-        return round(len(text) * tokens / max(characters, 1))
+            return found, len(text)
+        return round(len(text) * tokens / max(characters, 1)), len(text)
 
 
 @dataclass

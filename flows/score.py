@@ -44,7 +44,7 @@ async def judge_all(run: Run, jobs: Mapping[str, Sequence[ScoreJob]], taken_on: 
     """Let the study's judge score these answers, by session. With ``taken_on`` they are the anchors of that day."""
     record_judge(run, run.engine)
     waits = run.waits("judge")
-    jobs = shuffle_jobs(jobs) if waits else jobs
+    jobs = shuffle_jobs(jobs, run.study) if waits else jobs
     units = []
     for bucket in run.scope.buckets():
         chosen = replace(bucket, sessions=tuple(info for info in bucket.sessions if jobs.get(info.session_id)))

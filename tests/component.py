@@ -58,7 +58,7 @@ def digest(values: Iterable[Any]) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON: fields of dataclasses by name, sets in order, functions left out.
+    """A value as JSON: fields of dataclasses by name, sets in order; no functions, nor hints that change no output.
 
     A field that was added later is left out while it says nothing, so that digests of before hold.
     """
@@ -67,7 +67,9 @@ def plain(value: Any) -> Any:
         return {
             field.name: plain(item)
             for field, item in pairs
-            if not callable(item) and not (field.metadata.get("added") and item == field.default)
+            if not callable(item)
+            and not field.metadata.get("hint")
+            and not (field.metadata.get("added") and item == field.default)
         }
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}

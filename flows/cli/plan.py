@@ -58,7 +58,19 @@ def print_plan(found: RunPlan, store: Store, as_json: bool) -> None:
         return
     o.echo("to do: " + (", ".join(f"{stage} {n:,}" for stage, n in found.items.items() if n) or "nothing"))
     if found.lines:
-        names = ("stage", "model", "calls", "cached", "to pay", "tokens sent", "received", "cost", "at most", "time")
+        names = (
+            "stage",
+            "model",
+            "calls",
+            "cached",
+            "to pay",
+            "tokens sent",
+            "of them cached",
+            "received",
+            "cost",
+            "at most",
+            "time",
+        )
         cells = list(map(_cells, found.lines))
         o.echo(o.layout(more="--json").table(names, cells, [name not in names[:2] for name in names]))
     else:
@@ -77,6 +89,7 @@ def _cells(line: Line) -> list[str]:
         f"{line.cached:,}",
         f"{line.calls - line.cached:,}",
         f"{line.input_tokens:,}",
+        f"{line.cached_input_tokens:,}",
         f"{line.output_tokens:,}",
         _format_usd(line.cost_usd),
         _format_usd(line.most_usd),

@@ -27,7 +27,7 @@ class VerdictRequests(Iterable[BatchItem]):
         if not isinstance(judge, ModelJudge) or settings is None:
             raise UsageError("--batch: the embedded judge asks nobody; name a model with --judge")
         self._judge, self._settings, self._run = judge, settings, run
-        mixed = shuffle_jobs(jobs)
+        mixed = shuffle_jobs(jobs, run.study)
         self._jobs = [(info, mixed[info.session_id]) for info in sessions if mixed.get(info.session_id)]
 
     def __iter__(self) -> Iterator[BatchItem]:

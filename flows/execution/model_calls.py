@@ -45,6 +45,11 @@ class ModelCalls:
             raise RuntimeError("no task is under way that may call a model")
         return self._gateway
 
+    @property
+    def stopped(self) -> str:
+        """Why a model is not asked any more; blank while all are."""
+        return self._gateway.stopped if isinstance(self._gateway, Gateway) else ""
+
     @cached_property
     def threads(self) -> ThreadPoolExecutor:
         """The threads for batches that wait for a model, around one gateway."""

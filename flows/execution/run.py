@@ -112,8 +112,10 @@ class Run:
     def stopped(self) -> str:
         """Return the reason why no more calls were made, and how much is left; blank if nothing stopped them."""
         left = [f"{n:,} in {stage}" for stage, n in self.log.left().items()]
-        if not self.calls.budget.stopped or not left:
+        if not left or not (self.calls.budget.stopped or self.calls.stopped):
             return ""
+        if self.calls.stopped:
+            return f"stopped: {self.calls.stopped}: left are {', '.join(left)}; run again to go on from there"
         limits = {"$": self.study.budget_usd, "tokens": self.study.budget_tokens}
         most = " and ".join(f"${n:,.2f}" if unit == "$" else f"{n:,} {unit}" for unit, n in limits.items() if n)
         return f"stopped at the budget of {most}: left are {', '.join(left)}; run again to go on from there"

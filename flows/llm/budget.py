@@ -22,6 +22,8 @@ from flows.llm.clients.transport import CallFault, FaultKind, TokenUse
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError
 
+BYTES_A_TOKEN = 4
+"""About, of English and code."""
 PER_MESSAGE = 16
 """Tokens around a message's text at most. OpenAI counts 3 a message and one for a name; chat templates up to ten."""
 PER_CALL = 512
@@ -79,6 +81,12 @@ def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) 
     if request.schema is not None:
         read += 2 * _json_bytes(request.schema) + PER_SCHEMA
     return TokenUse(read, token_limit(settings, request))
+
+
+def likely_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) -> TokenUse:
+    """Estimate the tokens of a try: four bytes a token of input, half of the most of output."""
+    most = most_tokens(settings, request)
+    return TokenUse(most.input_tokens // BYTES_A_TOKEN, most.output_tokens // 2)
 
 
 def highest_charge(settings: ModelSettings, request: ModelRequest | NativeRequest, price: Price) -> Charge:

@@ -34,11 +34,10 @@ from flows.llm.calling_for import called_for
 from flows.llm.clients.factory import make_transport
 from flows.llm.clients.transport import Transport
 from flows.llm.prices import Prices
-from flows.llm.retries import RetryPolicy, without_secrets
+from flows.llm.retries import RetryPolicy, copy_of_error, without_secrets
 from flows.llm.sending import ModelCall, PaidAnswer, Sender
 from flows.llm.settings import ModelSettings
 from flows.support.clock import now
-from flows.support.errors import EvalError
 
 CLAIM_SECONDS = 3_600.0
 """How long another process believes that a call of this one is still under way, unless it sees this one die."""
@@ -95,7 +94,15 @@ class Gateway:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._threads: list[threading.Thread] = []
         self._sender = Sender(
-            transport, self._price, policy, concurrency, budget=budget, note=self._note_later, clock=clock, sleep=sleep
+            transport,
+            self._price,
+            policy,
+            concurrency,
+            budget=budget,
+            note=self._note_later,
+            mark_sent=self._mark_sent,
+            clock=clock,
+            sleep=sleep,
         )
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
@@ -113,6 +120,11 @@ class Gateway:
         """The response of a compaction on the provider's side, and what it cost. As ``complete``."""
         call, is_cached = self._answer(self._call_of(settings, request, replicate))
         return call.body, _completion(call, is_cached)
+
+    @property
+    def stopped(self) -> str:
+        """Why a model is not asked any more; blank while all are."""
+        return self._sender.stopped
 
     def close(self) -> None:
         """Let tries that are under way finish for a short while, cancel the rest, give the connections back.
@@ -163,7 +175,7 @@ class Gateway:
             if landed is None:
                 continue
             if isinstance(landed, BaseException):
-                raise _copy_of_error(landed)
+                raise copy_of_error(landed)
             if leads and not flight.was_found:
                 return landed, False
             if _passes(asked, landed):
@@ -282,6 +294,21 @@ class Gateway:
             outcome = error
         self._books.put(lambda: self._finish(flight, outcome))
 
+    async def _mark_sent(self, entry: JournalEntry) -> None:
+        """Have it on disk that a call is sent, before it is."""
+        if self._cache is None:
+            return
+        cache, loop, marked = self._cache, asyncio.get_running_loop(), asyncio.Event()
+
+        def mark() -> None:
+            try:
+                cache.mark_sent(entry)
+            finally:
+                loop.call_soon_threadsafe(marked.set)
+
+        self._books.put(mark)
+        await marked.wait()
+
     async def _shut(self) -> None:
         with self._lock:
             tasks = {flight.task for flight in self._flights.values() if flight.task is not None}
@@ -370,12 +397,3 @@ def _completion(call: StoredCall, is_cached: bool) -> Completion:
         cached=is_cached,
         seconds=call.seconds,
     )
-
-
-def _copy_of_error(error: BaseException) -> BaseException:
-    """A copy of an error for one caller: threads must not raise the same exception object at the same time."""
-    if isinstance(error, ModelError):
-        return ModelError(str(error), error.kind)
-    if isinstance(error, CallsStoppedError):
-        return CallsStoppedError(str(error))
-    return type(error)(*error.args) if isinstance(error, EvalError) else error

@@ -165,7 +165,7 @@ def _read(table: Mapping[str, Any], place: str) -> dict[str, tuple[dict[str, Pri
     found = {}
     for provider in PROVIDERS:
         part = table.get(provider, {})
-        unknown = sorted(set(part) - {"source", "batch", "models"})
+        unknown = sorted(set(part) - {"source", "batch", "models", "reasoning"})
         if unknown:
             raise UsageError(f"{place}: {provider}: unknown key {unknown[0]!r}")
         batch = part.get("batch", 1.0)

@@ -7,9 +7,10 @@ import random
 import re
 from dataclasses import dataclass
 
-from compaction.model import ErrorKind, ModelError
+from compaction.model import CallsStoppedError, ErrorKind, ModelError
 from flows.llm.clients.transport import RETRIED, CallFault, FaultKind
 from flows.llm.settings import KEY_VARIABLES, ModelSettings
+from flows.support.errors import EvalError
 
 ERROR_KINDS: dict[FaultKind, ErrorKind] = {
     "truncated": "truncated",
@@ -69,6 +70,15 @@ def error_of(settings: ModelSettings, fault: CallFault, tries: int, more: str = 
     if kind == "unavailable":
         return ModelError(f"{settings.spec}: no answer {often}{more}: {reason}", kind)
     return ModelError(f"{settings.spec}: {reason}" + (f" ({often})" if tries > 1 else ""), kind)
+
+
+def copy_of_error(error: BaseException) -> BaseException:
+    """A copy of an error for one caller: threads must not raise the same exception object at the same time."""
+    if isinstance(error, ModelError):
+        return ModelError(str(error), error.kind)
+    if isinstance(error, CallsStoppedError):
+        return CallsStoppedError(str(error))
+    return type(error)(*error.args) if isinstance(error, EvalError) else error
 
 
 def without_secrets(text: str) -> str:

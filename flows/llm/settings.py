@@ -71,13 +71,15 @@ class ModelSettings:
         str | None, Key("minimal, low, medium, high: whatever the model knows.", "the model's own", example="medium")
     ] = None
     reasoning_tokens: Annotated[
-        int,
+        int | None,
         Key(
             "Tokens that the model may spend on reasoning beside the answer's: added to the token limit of every call.",
+            "what the package knows of its family, raised once where answers are cut",
             least=0,
             most=10**7,
+            example=16_000,
         ),
-    ] = 0
+    ] = None
     structured: Annotated[
         Literal["json_schema", "json_object", "prompt"],
         Key("How a JSON answer is asked for. A server that refuses one is asked in the next way."),
@@ -116,6 +118,7 @@ class ModelSettings:
         found = asdict(self)
         for name in ("spec", "check_model", "timeout", "input_usd", "output_usd", "cached_input_usd"):
             del found[name]
+        found["reasoning_tokens"] = self.reasoning_tokens or 0  # more room changes no answer that fits
         return {"provider": self.provider, "model": self.model, **found}
 
     @property

@@ -9,12 +9,12 @@ from __future__ import annotations
 import heapq
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from compaction import CompactionPoint, Method
-from flows.config.study import Study
+from flows.config.study import IN_FLIGHT, Study
 from flows.llm.remote_model import display_name
 from flows.pipeline.engine import Engine, engine_for
 from flows.redaction import Redactor
@@ -374,6 +374,24 @@ def scores_to_do(
     }
 
 
-def shuffle_jobs(jobs: Mapping[str, Sequence[ScoreJob]]) -> dict[str, list[ScoreJob]]:
-    """The jobs of each session in hash order, so that the order of judging does not depend on the method."""
-    return {id: sorted(found, key=lambda job: (job.answer_id, job.judge_replicate)) for id, found in jobs.items()}
+AskingJob = TypeVar("AskingJob", AnswerJob, ScoreJob)
+
+
+def shuffle_jobs(jobs: Mapping[str, Sequence[AskingJob]], study: Study) -> dict[str, list[AskingJob]]:
+    """The jobs of each session in hash order, so that the order of asking does not depend on the method.
+
+    Jobs on one context stand close together: of so many contexts as calls are in flight first one job each, then the
+    others. A provider has the context in its prompt cache then, and nothing waits for that.
+    """
+    return {id: list(_by_context(found, study.concurrency or IN_FLIGHT)) for id, found in jobs.items()}
+
+
+def _by_context(jobs: Sequence[AskingJob], in_flight: int) -> Iterator[AskingJob]:
+    contexts: dict[str, list[AskingJob]] = {}
+    for job in sorted(jobs, key=lambda job: (job.compaction_id, job.answer_id)):  # replicates stay in their order
+        contexts.setdefault(job.compaction_id, []).append(job)
+    groups = list(contexts.values())
+    for start in range(0, len(groups), in_flight):
+        some = groups[start : start + in_flight]
+        yield from (found[0] for found in some)
+        yield from (job for found in some for job in found[1:])

@@ -53,7 +53,7 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """0; 4 when the budget stopped it; else 3 when something failed or was set aside."""
+        """0; 4 when the budget or a failing provider stopped it; else 3 when something failed or was set aside."""
         if self.stopped:
             return STOPPED
         return INCOMPLETE if self.shortfalls or self.problems else DONE

@@ -106,12 +106,13 @@ def _replays(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str,
 
 
 def _answers(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[AnswerJob]]:
-    return answers_to_do(task.store, task.study, task.engine, _known(task, sessions))
+    found = answers_to_do(task.store, task.study, task.engine, _known(task, sessions))
+    return shuffle_jobs(found, task.study) if "responder" in task.engine.remote else found
 
 
 def _scores(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[ScoreJob]]:
     found = scores_to_do(task.store, task.study, task.engine, _known(task, sessions))
-    return shuffle_jobs(found) if "judge" in task.engine.remote else found
+    return shuffle_jobs(found, task.study) if "judge" in task.engine.remote else found
 
 
 POINTS = Stage("points", "points", "sessions", None, (), ("points",), _points, find_points_of)
@@ -235,7 +236,7 @@ def score_backlog(
     task = TaskContext.of_bucket(root, study, bucket.bits, tools)
     jobs = backlog.jobs(study, bucket.bits, day)
     if "judge" in task.engine.remote:
-        jobs = shuffle_jobs(jobs)
+        jobs = shuffle_jobs(jobs, study)
     tally = Tally.total([score_all(task, work) for work in bucket_slices(bucket.sessions, jobs)])
     if not study.on_cluster:
         drop_repeated_scores(task.store, None)

@@ -246,6 +246,7 @@ CALLS = pa.schema(
         ("cached", pa.bool_()),
         ("seconds", pa.float64()),
         *_texts("status error started_at"),
+        *_longs("cached_input_tokens cache_write_tokens"),
     ]
 )
 """One row a try of a model call that was sent, and a use of a cached answer."""

@@ -1,8 +1,9 @@
 """A language model as judge: one call an answer, all criteria of its probe type together.
 
-What is asked is the system message: the task, the criteria with their anchors, the form of the verdict. It depends on
-the rubric, the probe type and the protocol, and on nothing in a case. What is judged is the user message, one JSON
-object in the study's shape. Under the protocol ``study`` it shows the compacted context, under ``closed`` it does not.
+What is asked is the system message: the task, all criteria of the rubric with their anchors, the form of the verdict.
+It depends on the rubric and the protocol, and on nothing in a case. What is judged is the user message, a JSON object.
+Under the protocol ``study`` it begins with the compacted context, under ``closed`` it has none. So all requests begin
+alike, and those on one context are the same up to its end: a provider keeps such a beginning and charges less for it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from judge.scoring import JudgeCase, JudgeError, JudgeVersion
 Protocol = Literal["study", "closed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 
-VERSION = 1
+VERSION = 2
 """Raise it when a case is asked otherwise, or a verdict read otherwise. The prompts take part by their text."""
 
 TOKENS_PER_CRITERION, TOKENS_BESIDE = 200, 400
@@ -73,7 +74,6 @@ def judge_version(
     model: Model, rubric: Rubric, protocol: Protocol, prompts: JudgePrompts, versions: Mapping[str, int]
 ) -> JudgeVersion:
     """The identity of a model judge: whatever can change a score, and nothing else."""
-    schemas = [Form(rubric, ids).schema() for ids in rubric.asked.values()]
     return JudgeVersion(
         judge=model.name,
         model=str(model.identity.get("model", model.name)),
@@ -83,7 +83,7 @@ def judge_version(
         params={
             "identity": dict(model.identity),
             "rubric_sha256": rubric.sha256,
-            "schema_sha256": _sha256(schemas),
+            "schema_sha256": _sha256(_whole_form(rubric).schema()),
             "tokens_per_criterion": TOKENS_PER_CRITERION,
             "tokens_beside": TOKENS_BESIDE,
             **versions,
@@ -96,8 +96,6 @@ class _Task:
     """The parts of a request that all cases with the same criteria share."""
 
     form: Form
-    system: Message
-    schema: Mapping[str, Any]
     max_tokens: int
     ids: str
     """The last field of the user message and its end."""
@@ -117,6 +115,8 @@ class ModelJudge:
         self._protocol = protocol
         self._prompts = prompts or judge_prompts()
         self.version = judge_version(model, rubric, protocol, self._prompts, judge_versions())
+        self._system = Message("system", _instructions(rubric, protocol, self._prompts))
+        self._schema = _whole_form(rubric).schema()
         self._tasks: dict[tuple[str, ...], _Task] = {}
         self._contexts: Memo[str] = Memo(ROOM)
         self._answer = lru_cache(maxsize=REMEMBERED)(_shown_answer)
@@ -147,8 +147,9 @@ class ModelJudge:
         question, truth = self._probe(case.probe)
         answer = self._answer(case.answer, case.probe.max_tokens)
         context = self._context(case.context) if self._protocol == "study" else ""
-        user = Message("user", f'{question},\n"model_response":{answer},\n{context}{truth},\n{task.ids}')
-        return ModelRequest((task.system, user), task.max_tokens, task.schema, case.replicate, task.form.read)
+        user = Message("user", f'{{{context}{question},\n{truth},\n"model_response":{answer},\n{task.ids}')
+        shared = len(context) + 1 if context else 0
+        return ModelRequest((self._system, user), task.max_tokens, self._schema, case.replicate, task.form.read, shared)
 
     def _again(self, request: ModelRequest, task: _Task, problem: str) -> ModelRequest:
         # The reply is not shown: it may repeat what misled the model. Nor is it a turn of its own: some templates
@@ -164,7 +165,7 @@ class ModelJudge:
     def _probe(self, probe: Probe) -> tuple[str, str]:
         known = self._probes.get(id(probe))
         if known is None:
-            question = f'{{"probe_question":{json_text(probe.question)}'
+            question = f'"probe_question":{json_text(probe.question)}'
             known = probe, question, f'"ground_truth":{json_text(probe.ground_truth or None)}'
             if len(self._probes) >= REMEMBERED:
                 self._probes.clear()
@@ -182,13 +183,23 @@ class ModelJudge:
         if unknown:
             raise JudgeError(f"rubric {self.rubric.name} has no criterion {unknown[0]!r}")
         form = Form(self.rubric, tuple(id for id in self.rubric.criteria if id in criteria))
-        system = Template(_lines_for(self._protocol, self._prompts.judge)).substitute(
-            criteria="\n\n".join(_describe(self.rubric.criteria[id]) for id in form.criteria),
-            dimensions=", ".join(f"`{name}`" for name in form.dimensions),
-        )
         tokens = TOKENS_BESIDE + TOKENS_PER_CRITERION * len(form.criteria)
         ids = f'"rubric_criteria":{json_text(form.criteria)}}}'
-        return _Task(form, Message("system", system), form.schema(), tokens, ids)
+        return _Task(form, tokens, ids)
+
+
+def _whole_form(rubric: Rubric) -> Form:
+    """The form of a verdict on all criteria that any probe type is asked."""
+    asked = {id for ids in rubric.asked.values() for id in ids}
+    return Form(rubric, tuple(id for id in rubric.criteria if id in asked))
+
+
+def _instructions(rubric: Rubric, protocol: Protocol, prompts: JudgePrompts) -> str:
+    form = _whole_form(rubric)
+    return Template(_lines_for(protocol, prompts.judge)).substitute(
+        criteria="\n\n".join(_describe(rubric.criteria[id]) for id in form.criteria),
+        dimensions=", ".join(f"`{name}`" for name in form.dimensions),
+    )
 
 
 def _shown_context(context: tuple[Message, ...]) -> str:

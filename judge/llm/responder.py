@@ -54,9 +54,12 @@ class ModelResponder:
 
     def answer(self, context: Sequence[Message], question: str, max_tokens: int, replicate: int = 0) -> Answer:
         """The model's answer. Raises AnswerError with the model's reason, or CallsStoppedError."""
-        asked = Message("user", f'{{"context":[{self._messages(context)}],\n"question":{json_text(question)}}}')
+        shown = f'{{"context":[{self._messages(context)}],\n'
+        asked = Message("user", f'{shown}"question":{json_text(question)}}}')
         items = (message for message in context if message.is_unreadable)
-        request = ModelRequest((self._system, *items, asked), HEADROOM * max_tokens, replicate=replicate)
+        request = ModelRequest(
+            (self._system, *items, asked), HEADROOM * max_tokens, replicate=replicate, shared=len(shown)
+        )
         try:
             done = self._model.complete(request)
         except ModelError as error:

@@ -79,7 +79,8 @@ class Form:
     def schema(self) -> dict[str, Any]:
         """JSON schema that strict modes take: all fields required, no others, no bounds (the parser has those).
 
-        The reason stands before the score, so that a model which writes from left to right gives its reason first.
+        The reason stands before the score, so that a model which writes from left to right gives its reason first. A
+        dimension may be null: one schema, that of all criteria, serves cases with some of them.
         """
         result = {
             "criterionId": {"type": "string", "enum": list(self.criteria)},
@@ -89,7 +90,7 @@ class Form:
         return _object(
             {
                 "criterionResults": {"type": "array", "items": _object(result)},
-                "dimensionScores": _object({name: {"type": "number"} for name in self.dimensions}),
+                "dimensionScores": _object({name: {"type": ["number", "null"]} for name in self.dimensions}),
                 "aggregateScore": {"type": "number"},
             }
         )

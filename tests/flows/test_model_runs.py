@@ -28,7 +28,8 @@ MODEL = ("--summarizer", "openai:m", "--responder", "openai:m", "--judge", "open
 
 def asked_of_a_judge(body: dict[str, Any]) -> list[str]:
     """Ids of the criteria, where the request is one for a verdict."""
-    said = "".join(message["content"] for message in body.get("messages", ()) if message["role"] == "user")
+    contents = [message["content"] for message in body.get("messages", ()) if message["role"] == "user"]
+    said = "".join(each if isinstance(each, str) else "".join(block["text"] for block in each) for each in contents)
     found = re.search(r'"rubric_criteria"\s*:\s*\[(.*?)\]', said, re.DOTALL)
     return re.findall(r'"(\w+)"', found[1]) if found else []
 
@@ -395,6 +396,10 @@ def test_when_an_answer_is_judged_says_nothing_about_its_method(
     log = logs / "orchard.jsonl"
     options = ("--judge", "openai:judge", "--concurrency", "1", "--limit", "1")
     assert working_command("run", log, "--store", store, *OPTIONS, *options).exit_code == 0
-    sent = query(store, "SELECT item_id, started_at FROM calls WHERE stage = 'score' AND NOT cached ORDER BY 2, 1")
+    sent = query(
+        store,
+        "SELECT compaction_id, item_id FROM calls JOIN answers ON item_id = answer_id "
+        "WHERE stage = 'score' AND NOT cached ORDER BY calls.started_at",
+    )
     assert len(sent) > 8
-    assert [item for item, _ in sent] == sorted(item for item, _ in sent)  # by a hash
+    assert sent == sorted(sent)  # by a hash among contexts, and by one within a context

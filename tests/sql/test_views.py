@@ -10,7 +10,7 @@ import pytest
 
 from flows.database.scores_db import connect
 from tests.sql.figures import close, rows
-from tests.sql.tiny import answer, judge, make, probe, scores, tiny
+from tests.sql.tiny import answer, call, judge, make, probe, scores, tiny
 
 T_975 = {1: 12.706205}
 """Textbook quantiles of Student's t at 97.5 %, by degrees of freedom."""
@@ -282,10 +282,24 @@ def test_coverage_by_judge_keeps_judges_apart(store: Path) -> None:
 
 
 def test_costs_leave_cached_calls_out_and_count_unknown_prices(store: Path) -> None:
-    assert rows(store, "FROM costs") == [
+    figures = "* EXCLUDE (n_unread, unread_usd, cached_input_tokens, cache_write_tokens)"
+    assert rows(store, f"SELECT {figures} FROM costs") == [
         ("answer", "m", 3, 1, 0, 170, 20, 0.5, 1, 2.0, 0.5),
         ("score", "grader", 1, 0, 1, 10, 10, 0.25, 0, 1.0, 0.0),
     ]
+
+
+def test_costs_show_apart_what_a_killed_run_sent_and_of_the_input_what_the_provider_had(tmp_path: Path) -> None:
+    store = tiny()
+    store["calls"] = [
+        call("c1", "answer", "m", 100, 0.5, cached_input_tokens=60, cache_write_tokens=30),
+        call("c2", "answer", "m", 100, 0.0, cached=True, cached_input_tokens=60, cache_write_tokens=30),
+        call("c3", "answer", "m", 800, 7.0, status="sent", cached_input_tokens=0, cache_write_tokens=0),
+    ]
+    figures = (
+        "n_calls, n_not_done, n_unread, input_tokens, cached_input_tokens, cache_write_tokens, cost_usd, unread_usd"
+    )
+    assert rows(make(store, tmp_path), f"SELECT {figures} FROM costs") == [(3, 0, 1, 100, 60, 30, 0.5, 7.0)]
 
 
 def test_a_plain_sum_of_costs_is_what_was_paid(store: Path) -> None:

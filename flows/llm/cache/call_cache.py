@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ from flows.support.errors import StoreError
 __all__ = ["CacheStats", "CallCache", "JournalEntry", "PruneResult", "StoredCall"]
 
 FILE = "calls.sqlite"
-VERSION = 1
+VERSION = 2
 APPLICATION = 0x43455643
 """``application_id`` of the file, so that another program's database is not taken for a cache."""
 BUSY_SECONDS = 60.0
@@ -52,7 +52,7 @@ create table journal (
     row_id integer primary key autoincrement, call_id text not null, run_id text not null, stage text not null,
     item_id text not null, model text not null, key text not null, input_tokens integer, output_tokens integer,
     cost_usd real, cached integer not null, seconds real not null, status text not null,
-    started_at text not null, error text
+    started_at text not null, error text, cached_input_tokens integer, cache_write_tokens integer
 ) strict;
 create table exported (
     model text not null, stage text not null, cached integer not null, calls integer not null, failed integer not null,
@@ -61,10 +61,18 @@ create table exported (
 ) strict;
 create table claims (
     key text primary key not null, host text not null, pid integer not null, started text not null,
-    instance text not null, until real not null
+    instance text not null, until real not null, sent text
 ) strict;
 """
-_NOTE = "insert into journal values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NOTE = f"insert into journal values (null{', ?' * len(fields(JournalEntry))})"  # noqa: S608 (no text of anybody's)
+_UPGRADES = {
+    1: "alter table journal add column cached_input_tokens integer;"
+    "alter table journal add column cache_write_tokens integer;"
+    "alter table claims add column sent text;"
+}
+"""Version of the file → what makes it the next one."""
+_NOT_SENT = "update claims set sent = null where key = ? and instance = ?"
+_CLAIMS = "select host, pid, started, instance, until, key, sent from claims"
 _COUNT_OLD = """
 select count(*), coalesce(sum(length(call)), 0) from answers
 where (:limit is null or made_at < :limit) and (:model is null or model = :model)
@@ -142,6 +150,8 @@ class CallCache:
         if not entry.cached:
             with self._writing() as db:
                 db.execute(_NOTE, as_row(entry))
+                if entry.key in self._claimed:
+                    db.execute(_NOT_SENT, (entry.key, self._owner.instance))
             return
         with self._lock:
             if not self._uses:
@@ -163,19 +173,46 @@ class CallCache:
             answer = db.execute("select call from answers where key = ?", (key,)).fetchone()
             if answer is not None and unpack(key, answer[0]) is not None:
                 return False
-            row = db.execute("select host, pid, started, instance, until from claims where key = ?", (key,)).fetchone()
+            row = db.execute(f"{_CLAIMS} where key = ?", (key,)).fetchone()
             if row is not None:
-                other = Owner(*row[:4])
-                # Whether one of another machine lives cannot be seen, and the clock may have gone back since.
-                is_sound = other.host == here.host or row[4] <= now + LONGEST_CLAIM
-                if other != here and row[4] > now and is_sound and not other.is_dead(here):
+                if self._is_held(row, now):
                     return False
+                _book_sent(db, row)
             db.execute(
                 "insert or replace into claims (host, pid, started, instance, key, until) values (?, ?, ?, ?, ?, ?)",
                 (*astuple(here), key, now + seconds),
             )
             self._claimed.add(key)
         return True
+
+    def mark_sent(self, entry: JournalEntry) -> None:
+        """Write down that a call is now sent, with the estimate of what it will cost; for a key that is claimed.
+
+        Any later word on the call takes this back. Where none comes, because the process was killed, the entry goes
+        into the journal when the cache is opened next, or the call is claimed.
+        """
+        with self._writing() as db:
+            sent = json.dumps(as_row(entry))
+            db.execute(
+                "update claims set sent = ? where key = ? and instance = ?", (sent, entry.key, self._owner.instance)
+            )
+
+    def _is_held(self, row: tuple[Any, ...], now: float) -> bool:
+        """Whether a claim is that of another living owner."""
+        other, until = Owner(*row[:4]), row[4]
+        # Whether one of another machine lives cannot be seen, and the clock may have gone back since.
+        is_sound = other.host == self._owner.host or until <= now + LONGEST_CLAIM
+        return other != self._owner and until > now and is_sound and not other.is_dead(self._owner)
+
+    def _book_unread(self) -> None:
+        """Put calls into the journal that a killed process has sent and not read."""
+        if self._db.execute("select 1 from claims where sent is not null").fetchone() is None:
+            return
+        with self._writing() as db:
+            now = time.time()
+            for row in db.execute(f"{_CLAIMS} where sent is not null").fetchall():
+                if Owner(*row[:4]) != self._owner and not self._is_held(row, now):
+                    _book_sent(db, row)
 
     def release(self, key: str) -> None:
         """Give a claim back without an answer; nothing happens when there is none."""
@@ -294,15 +331,30 @@ class CallCache:
             self._make_tables()
         if db.execute("pragma application_id").fetchone()[0] != APPLICATION:
             raise StoreError(f"call cache {self.path}: this is another program's database; move it away")
-        version = db.execute("pragma user_version").fetchone()[0]
+        version = self._upgrade()
         if version != VERSION:
             raise StoreError(
                 f"call cache {self.path} has version {version}, this version of compaction-eval reads {VERSION}: "
                 f"{'update it' if version > VERSION else 'move the file away'}, or name another store with --store"
             )
+        self._book_unread()
         db.execute("pragma synchronous = normal")
         db.execute("pragma cache_size = -16000")
         db.execute("pragma journal_size_limit = 67108864")
+
+    def _upgrade(self) -> int:
+        """The version of the file, which is the newest for one that an earlier program made."""
+        version: int = self._db.execute("pragma user_version").fetchone()[0]
+        if version not in _UPGRADES:
+            return version
+        with self._writing() as db:
+            version = db.execute("pragma user_version").fetchone()[0]  # another process may have been faster
+            while version in _UPGRADES:
+                for statement in _UPGRADES[version].split(";")[:-1]:
+                    db.execute(statement)
+                version += 1
+            db.execute(f"pragma user_version = {version}")
+        return version
 
     def _make_tables(self) -> None:
         write_ahead(self._db, BUSY_SECONDS)
@@ -336,3 +388,11 @@ class CallCache:
                 "wait until it has ended"
             )
         return StoreError(f"call cache {self.path}: cannot be used: {error}; check disk space and permissions")
+
+
+def _book_sent(db: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+    """Put what a claim says was sent into the journal, and remove the claim."""
+    *_, key, sent = row
+    if sent is not None:
+        db.execute(_NOTE, json.loads(sent))
+    db.execute("delete from claims where key = ?", (key,))

@@ -16,6 +16,7 @@ import orjson
 
 from compaction.model import ModelRequest, NativeRequest
 from flows.llm.clients.requests import native_body, sent_turns, token_limit
+from flows.llm.reasoning_room import reasoning_room
 from flows.llm.settings import ModelSettings
 
 KEY_FORMAT = 1
@@ -41,7 +42,7 @@ def call_key(settings: ModelSettings, request: ModelRequest | NativeRequest, rep
             for call, result in one.calls:
                 texts.append(result.text.encode("utf-8", "surrogatepass"))
                 said.append([call.id, call.name, call.arguments, result.is_error, len(texts[-1])])
-        limit = token_limit(settings, request) - settings.reasoning_tokens
+        limit = token_limit(settings, request) - reasoning_room(settings)
         asked: list[Any] = ["complete", said, limit, request.schema]
         number = request.replicate if replicate is None else replicate
         model = _identity(settings)

@@ -56,13 +56,18 @@ class JournalEntry:
     cached: bool
     seconds: float
     status: str
-    """``done``, or a FaultKind."""
+    """``done``, a FaultKind, or ``sent`` for a call of a killed run that nobody read: its figures are estimates."""
     started_at: str
     """ISO, UTC."""
     error: str | None = None
+    cached_input_tokens: int | None = None
+    """Of the input, what the provider served from its prompt cache."""
+    cache_write_tokens: int | None = None
+    """Of the input, what the provider wrote into its prompt cache."""
 
 
 _NAMES = tuple(one.name for one in fields(JournalEntry))
+_ERROR = _NAMES.index("error")
 _values = attrgetter(*_NAMES)
 _tokens = attrgetter(*(one.name for one in fields(TokenUse)))
 
@@ -71,7 +76,8 @@ def as_row(entry: JournalEntry) -> tuple[Any, ...]:
     """The values of an entry in the order of its fields."""
     values: tuple[Any, ...] = _values(entry)
     # What a server says may hold half a surrogate pair, which is no text for SQLite.
-    return (*values[:-1], values[-1] and values[-1].encode("utf-8", "replace").decode())
+    error = entry.error and entry.error.encode("utf-8", "replace").decode()
+    return (*values[:_ERROR], error, *values[_ERROR + 1 :])
 
 
 def from_row(row: tuple[Any, ...]) -> JournalEntry:

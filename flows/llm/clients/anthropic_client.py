@@ -48,6 +48,20 @@ API_VERSION = "2023-06-01"
 """What is sent as ``anthropic-version``. The one after it (2026-10-21), which the SDK sends from 2.0 on, takes no
 temperature for any model; this one does for the models that have one. Source: "Versions" in Anthropic's reference."""
 
+CACHED_FROM = {
+    "claude-haiku-4-5": 4096,
+    "claude-opus-4-5": 4096,
+    "claude-opus-4-6": 4096,
+    "claude-sonnet-4-6": 2048,
+    "claude-3-5-haiku": 2048,
+    "claude-3-haiku": 2048,
+}
+"""Beginnings of models' names → tokens from which a prompt is cached; 1024 for all others. A mark on a shorter one
+does no harm. Source: "Cache limitations" in Anthropic's guide to prompt caching."""
+CHARS_PER_TOKEN = 4
+"""About; for the decision whether a mark is of any use."""
+MARK = {"cache_control": {"type": "ephemeral"}}
+
 _NAMES = {
     "json_schema": ("output_config.format", "output_config", "output_format", "json_schema", "schema", "format"),
     "json_object": ("tool_choice", "tools", "input_schema"),
@@ -174,6 +188,8 @@ def request_body_with(settings: ModelSettings, request: ModelRequest, way: str) 
     }
     if lead:
         body["system"] = "\n\n".join(one.text for one in said[:lead])
+    if request.shared is not None and not tools:
+        _mark_shared(body, request)
     if tools:
         body |= {"tools": tools, "tool_choice": {"type": "none"}}
     given = {"temperature": settings.temperature, "top_p": settings.top_p, "seed": settings.seed}
@@ -192,6 +208,19 @@ def request_body_with(settings: ModelSettings, request: ModelRequest, way: str) 
     return body
 
 
+def _mark_shared(body: dict[str, Any], request: ModelRequest) -> None:
+    """Mark the ends of what other requests begin with too: of the system prompt, and of the last message's share."""
+    least = CHARS_PER_TOKEN * next((n for name, n in CACHED_FROM.items() if body["model"].startswith(name)), 1024)
+    system, last = body.get("system", ""), body["messages"][-1]
+    chars = len(system) + (0 if request.schema is None else len(orjson.dumps(request.schema)))
+    if system and chars >= least:
+        body["system"] = [{"type": "text", "text": system, **MARK}]
+    chars += sum(len(message["content"]) for message in body["messages"][:-1]) + (request.shared or 0)
+    text, cut = last["content"], request.shared or 0
+    if cut and chars >= least and last["role"] == "user" and len(text) > cut:
+        last["content"] = [{"type": "text", "text": text[:cut], **MARK}, {"type": "text", "text": text[cut:]}]
+
+
 def _taken_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema without the keywords that the API refuses; they are told in its descriptions."""
     try:
@@ -207,7 +236,7 @@ def _with_schema(said: Sequence[Exchange], schema: Mapping[str, Any]) -> tuple[E
     return (*before, *(replace(one, text=text) for one, text in zip(said, texts, strict=True)))
 
 
-def _plain_message(one: Exchange) -> dict[str, str]:
+def _plain_message(one: Exchange) -> dict[str, Any]:
     if one.role == "system":
         return {"role": "user", "content": below_system(one.text)}
     return {"role": one.role, "content": one.text}

@@ -171,6 +171,8 @@ def _kind(said: ErrorReply) -> FaultKind:
         return "overflow"
     if said.code in _REFUSED or (status in (400, 403) and _REFUSED_SAID.search(head)):
         return "refused"
+    if status == 403 and not said.code and not said.type:
+        return "rejected"  # a page of a wall in front of the provider, which minds this prompt
     if status in (401, 402, 403, 404) or status < 400:
         return "unusable"
     if status in (503, 529):

@@ -31,11 +31,15 @@ from flows.llm.clients.replies import (
 )
 from flows.llm.clients.requests import EMBEDDINGS, native_body, sent_turns, token_limit
 from flows.llm.clients.transport import CallFault, Reply, TokenUse
+from flows.llm.prompt_cache import beginnings_of
 from flows.llm.retry_after import Raw, pause_asked
 from flows.llm.settings import REASONING, ModelSettings
 
 WAYS = ("json_schema", "json_object", "prompt")
 """How a JSON answer is asked for, in the order in which they are tried."""
+
+CACHE_KEY_CHARS = 32
+"""Of a hash; OpenAI takes 64."""
 
 _SCHEMA_NAMES = tuple("response_format text.format json_schema json_object guided_json Grammar grammar schema".split())
 _SAMPLING = ("temperature", "top_p", "seed", "reasoning_effort", "reasoning.effort", "reasoning")
@@ -149,7 +153,11 @@ def request_body(settings: ModelSettings, request: ModelRequest) -> dict[str, An
 
 def request_body_with(settings: ModelSettings, request: ModelRequest, manner: RequestForm) -> dict[str, Any]:
     """The request in a form; nothing in it that was not asked for."""
-    return (_chat_body if settings.api == "chat" else _responses_body)(settings, request, manner)
+    body = (_chat_body if settings.api == "chat" else _responses_body)(settings, request, manner)
+    # OpenAI sends requests with one key to one machine, which has their beginning; other servers may not know the name.
+    if settings.is_official and (shared := beginnings_of(settings, request)):
+        body["prompt_cache_key"] = shared[-1].name[:CACHE_KEY_CHARS]
+    return body
 
 
 def _chat_body(settings: ModelSettings, request: ModelRequest, manner: RequestForm) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from compaction.model import ModelRequest
 from flows.llm.clients.json_replies import json_text
 from flows.llm.clients.transport import CallFault, TokenUse
+from flows.llm.reasoning_room import reasoning_room
 from flows.llm.settings import ModelSettings
 
 _THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -72,9 +73,9 @@ def _without_thought(text: str) -> str:
 
 def truncation_fault(settings: ModelSettings, request: ModelRequest | None, use: TokenUse, reasoning: int) -> CallFault:
     """The fault of an answer that ran into the token limit; reasoning that took a part of it is told."""
-    limit = "" if request is None else f" of {request.max_tokens + settings.reasoning_tokens} tokens"
+    limit = "" if request is None else f" of {request.max_tokens + reasoning_room(settings)} tokens"
     more = f"; {reasoning} tokens went into reasoning: raise reasoning_tokens" if reasoning else ""
-    return CallFault("truncated", f"the answer was cut at the limit{limit}{more}", use=use)
+    return CallFault("truncated", f"the answer was cut at the limit{limit}{more}", use=use, reasoning=reasoning)
 
 
 def refusal_fault(words: str, use: TokenUse | None) -> CallFault:

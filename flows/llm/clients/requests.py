@@ -12,6 +12,7 @@ from typing import Any
 from compaction.dialogue import Exchange, exchanges, sendable_text
 from compaction.model import ModelRequest, NativeRequest
 from compaction.transcript import Message
+from flows.llm.reasoning_room import reasoning_room
 from flows.llm.settings import ModelSettings
 
 CHAT_ID_CHARS = 40
@@ -63,7 +64,7 @@ def _waits_for_nobody(last: Exchange) -> bool:
 
 def token_limit(settings: ModelSettings, request: ModelRequest) -> int:
     """The token limit that is sent."""
-    limit = request.max_tokens + settings.reasoning_tokens
+    limit = request.max_tokens + reasoning_room(settings)
     responses = settings.provider == "openai" and settings.api == "responses"
     return max(limit, LEAST_TOKENS) if responses else limit
 

@@ -65,11 +65,21 @@ class Reply:
 class CallFault(Exception):  # noqa: N818 (one try's outcome; the gateway makes the error)
     """A try that gave nothing usable. The text never holds a key or a header."""
 
-    def __init__(self, kind: FaultKind, reason: str, *, wait: float | None = None, use: TokenUse | None = None) -> None:
+    def __init__(
+        self,
+        kind: FaultKind,
+        reason: str,
+        *,
+        wait: float | None = None,
+        use: TokenUse | None = None,
+        reasoning: int = 0,
+    ) -> None:
         super().__init__(reason)
         self.kind: FaultKind = kind
         self.wait = wait
         """Seconds that the provider asks to wait (Retry-After and its like); None when it says nothing."""
+        self.reasoning = reasoning
+        """Of a truncated answer, the tokens that went into reasoning."""
         self.use = use
         """Tokens that were charged all the same (a refusal, a truncated answer); None when nothing is known."""
 

@@ -7,7 +7,11 @@ select
     n_not_done,
     input_tokens,
     output_tokens,
+    cached_input_tokens,
+    cache_write_tokens,
     cost_usd,
-    n_cost_unknown
+    n_cost_unknown,
+    n_unread,
+    unread_usd
 from costs
 order by stage, model

@@ -33,6 +33,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.flows.llm import shapes, strict
+from tests.flows.llm.prompt_caches import PromptCaches, tokens_of
 from tests.flows.llm.shapes import Json
 
 FAULTS = (
@@ -112,6 +113,8 @@ class MockProvider:
     """How often a batch is looked at before it has ended."""
     strict: bool = True
     """Whether a request that the real providers refuse is refused (``strict.check``)."""
+    caches: PromptCaches | None = None
+    """Keeps beginnings of prompts and counts their tokens in ``usage``."""
     takes: Sequence[str] = ("response_format", "seed")
     """Parameters that it takes beside the providers' own, as compatible servers do: the client sends them to these."""
 
@@ -228,9 +231,16 @@ class MockProvider:
     async def _handled(self, request: Request, answer: Callable[[MockProvider, Json], Response]) -> Response:
         raw = await request.body()
         fault = self.receive(request, raw)
+        caches = self.caches
+        looked_up = caches and caches.look_up(request.url.path, orjson.loads(raw))
         if self.delay:
             await asyncio.sleep(self.delay)
-        return await self._spoilt(request, raw, fault, answer)
+        response = await self._spoilt(request, raw, fault, answer)
+        if caches is None or not looked_up or fault is not None or response.status_code != 200:
+            return response
+        body = orjson.loads(bytes(response.body))
+        caches.answer(request.url.path, body["usage"], *looked_up, tokens_of(orjson.loads(raw)))
+        return shapes.reply(body)
 
     def receive(self, request: Request, raw: bytes) -> str | None:
         """Note a request; the fault that it meets."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -52,6 +53,9 @@ def check_messages(body: Json, betas: Collection[str] = (), extra: Collection[st
     for sequence in body.get("stop_sequences") or ():
         # Message "stop_sequences: each stop sequence must contain non-whitespace".
         refuse_unless(sequence.strip(), "stop_sequences: each stop sequence must contain non-whitespace")
+    # Message of the refusal; guide to prompt caching: "You can define up to 4 cache breakpoints".
+    marks = sum('"cache_control":' in part for part in json.dumps(body).split("{"))
+    refuse_unless(marks <= 4, f"A maximum of 4 blocks with cache_control may be provided. Found {marks}.")
     names = _tools(body)
     forced = (body.get("tool_choice") or {}).get("type") in ("any", "tool")
     # "What's new in Claude Opus 5.5": forced tool use is not supported, nor is it on Fable 5.1.

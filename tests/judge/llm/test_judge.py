@@ -13,6 +13,7 @@ from compaction.testing import ScriptedModel
 from judge import JudgeError, Probe, load_rubric
 from judge.blinding import context_text
 from judge.llm import ModelJudge
+from judge.llm.data import json_text
 from judge.llm.judge import PROTOCOLS, Protocol
 from tests.judge.llm.cases import (
     ARTIFACT,
@@ -56,9 +57,9 @@ def test_a_truth_that_is_not_known_is_null() -> None:
 
 def test_a_judge_that_is_closed_neither_sees_the_context_nor_hears_of_it() -> None:
     request = request_of(case(), "closed")
-    assert list(shown_object(request)) == ["probe_question", "model_response", "ground_truth", "rubric_criteria"]
+    assert list(shown_object(request)) == ["probe_question", "ground_truth", "model_response", "rubric_criteria"]
     told = request.messages[0].text
-    for name in ("context_conversation_state", "context_awareness"):  # a criterion and its dimension
+    for name in ("context_conversation_state", "context_artifact_state", "context_awareness"):  # criteria, dimension
         told = told.replace(name, "")
     assert "context" not in told
     other = request_of(case(context=(Message("user", "something else"),)), "closed")
@@ -67,18 +68,33 @@ def test_a_judge_that_is_closed_neither_sees_the_context_nor_hears_of_it() -> No
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("probe", [RECALL, ARTIFACT])
-def test_the_instructions_have_every_asked_criterion_with_its_anchors_and_no_other(
+def test_the_instructions_have_every_criterion_with_its_anchors_and_are_the_same_for_all_cases(
     probe: Probe, protocol: Protocol
 ) -> None:
-    system = request_of(case(probe=probe), protocol).messages[0].text
+    request, other = request_of(case(probe=probe), protocol), request_of(case(), protocol)
+    system = request.messages[0].text
     for criterion in RUBRIC.criteria.values():
         texts = [f"### {criterion.id} ({criterion.dimension})\n{criterion.question}\n", *criterion.anchors.values()]
-        if criterion.id in RUBRIC.asked[probe.probe_type]:
-            assert all(text in system for text in texts)
-        else:
-            assert criterion.id not in system
+        assert all(text in system for text in texts)
     assert "@" not in system
     assert "$" not in system
+    assert (request.messages[0], request.schema) == (other.messages[0], other.schema)
+
+
+def test_requests_on_one_context_are_the_same_up_to_its_end() -> None:
+    first, second = request_of(case()), request_of(case("another answer", probe=ARTIFACT))
+    shown = f'{{"compacted_context":{json_text(context_text(CONTEXT))},\n'
+    assert first.shared == second.shared == len(shown)
+    assert first.messages[1].text[: first.shared] == second.messages[1].text[: second.shared] == shown
+    assert request_of(case(), "closed").shared == 0
+
+
+def test_a_criterion_that_no_probe_is_asked_is_not_told() -> None:
+    fewer = replace(RUBRIC, asked={"recall": RUBRIC.asked["recall"]})
+    judge = ModelJudge(ScriptedModel(), fewer, "closed")
+    request = judge.request(case(rubric=fewer))
+    told = {id for id in RUBRIC.criteria if f"### {id} " in request.messages[0].text}
+    assert told == set(RUBRIC.asked["recall"])
 
 
 def test_a_weight_that_is_not_1_is_told() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +114,7 @@ def test_a_cache_of_another_version_and_another_programs_database_are_refused(tm
     with sqlite3.connect(tmp_path / "newer" / "calls.sqlite") as db:
         db.execute("pragma user_version = 7")
     db.close()
-    with pytest.raises(StoreError, match="has version 7, this version of compaction-eval reads 1: update it"):
+    with pytest.raises(StoreError, match="has version 7, this version of compaction-eval reads 2: update it"):
         CallCache(tmp_path / "newer")
     (tmp_path / "foreign").mkdir()
     with sqlite3.connect(tmp_path / "foreign" / "calls.sqlite") as db:
@@ -281,3 +283,45 @@ def test_closing_twice_is_once(tmp_path: Path) -> None:
     cache = CallCache(tmp_path)
     cache.close()
     cache.close()
+
+
+def test_a_cache_of_the_version_before_is_brought_up_to_date_and_keeps_its_journal(tmp_path: Path) -> None:
+    with CallCache(tmp_path / "older") as cache:
+        cache.note(entry("before"))
+    with sqlite3.connect(tmp_path / "older" / "calls.sqlite") as db:
+        for name in ("cached_input_tokens", "cache_write_tokens"):
+            db.execute(f"alter table journal drop column {name}")
+        db.execute("alter table claims drop column sent")
+        db.execute("pragma user_version = 1")
+    db.close()
+    with CallCache(tmp_path / "older") as cache:
+        cache.note(replace(entry("after"), cached_input_tokens=3, cache_write_tokens=4))
+        found = [one for _, one in cache.journal_after(0)]
+    assert [one.cached_input_tokens for one in found] == [None, 3]
+    assert [one.cache_write_tokens for one in found] == [None, 4]
+
+
+def test_a_call_that_a_killed_process_has_sent_is_booked_once_and_one_that_it_heard_of_is_not(tmp_path: Path) -> None:
+    script = f"""
+import os, sys
+from pathlib import Path
+from dataclasses import replace
+from flows.llm.cache.call_cache import CallCache
+from tests.flows.llm.cache.entries import call, entry
+cache = CallCache(Path({str(tmp_path)!r}))
+for key in ("unread", "read", "faulty", "claimed"):
+    assert cache.claim(key, 60)
+for key in ("unread", "read", "faulty"):
+    cache.mark_sent(entry(key, status="sent"))
+cache.put("read", call(), entry("read"))
+cache.note(entry("faulty", status="timeout"))
+os.kill(os.getpid(), 9)
+"""
+    root = Path(__file__).parents[4]
+    subprocess.run([sys.executable, "-c", script], cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=False)
+    for _ in range(2):
+        with CallCache(tmp_path) as cache:
+            found = sorted((one.key, one.status) for _, one in cache.journal_after(0))
+            assert found == [("faulty", "timeout"), ("read", "done"), ("unread", "sent")]
+    with CallCache(tmp_path) as cache:
+        assert cache.claim("unread", 60)
