@@ -159,7 +159,7 @@ class NativeRequest:
     """The request's JSON without ``model``, which the client adds."""
     betas: tuple[str, ...] = ()
     """Values of the header ``anthropic-beta``."""
-    model: str = field(default="", metadata={"added": True})
+    model: str = field(default="", metadata={"added": "later"})
     """Spec of the model that is asked (``openai:text-embedding-3-small``); empty for the one that summarises."""
 
 
