@@ -13,10 +13,10 @@ from compaction.markers import REMOVED
 from flows.database.query_variables import with_variables
 from flows.database.scores_db import connect
 from flows.database.sql_model import sql_text
-from flows.reporting.html.detail import read_contexts
 from flows.reporting.html.figures import Figures, Row
 from flows.reporting.html.visible import MOST_CHARS_READ, clip, show_invisible
 from flows.reporting.text_tables import fetch_rows
+from flows.sessions.left_contexts import read_contexts
 from flows.store.store import Store
 from flows.support.errors import UsageError
 from flows.validation.calibration import rubric_criteria, sheet_items, study_of_results
@@ -194,7 +194,7 @@ class StatementGrading(Grading):
         [row] = rows
         info = opened.infos[row["session_id"]]
         transcript = opened.transcript(info)
-        contexts = read_contexts(self._store, transcript, info, [row["compaction_id"]])
+        contexts = read_contexts(self._store, transcript, info.session_id, [row["compaction_id"]])
         if row["compaction_id"] not in contexts:
             return None
         shown = [context_text((transcript.messages[seq],)).removeprefix(f"{REMOVED}\n") for seq in row["evidence"]]

@@ -34,7 +34,6 @@ from typing import Any
 
 import duckdb
 import orjson
-import pyarrow.compute as pc
 
 from compaction import Message, Transcript
 from flows.database.query_variables import with_variables
@@ -43,10 +42,9 @@ from flows.reporting.html.choice import ordered_points
 from flows.reporting.html.figures import Figures, Row
 from flows.reporting.html.visible import MOST_CHARS, MOST_CHARS_READ, clip, show_invisible
 from flows.reporting.text_tables import fetch_rows
+from flows.sessions.left_contexts import read_contexts
 from flows.sessions.session_parts import SessionInfo, load_session, read_parts
-from flows.store.row_codec import contexts_of
 from flows.store.store import Store
-from flows.support.ids import bucket_bits
 
 DETAILS = ("points", "answers", "scores", "states", "statements")
 """Files ``sql/queries/report/detail_….sql``."""
@@ -154,19 +152,6 @@ def _take_back(pack: Pack, before: tuple[int, int, int]) -> None:
     texts, messages, points = before
     del pack.texts.found[texts:], pack.messages[messages:], pack.points[points:]
     pack.texts.places = {key: place for key, place in pack.texts.places.items() if place < texts}
-
-
-def read_contexts(
-    store: Store, transcript: Transcript, info: SessionInfo, compactions: Collection[str]
-) -> dict[str, tuple[Message, ...]]:
-    """The contexts that these compactions of a session left, without those that failed."""
-    shards = store.within(bucket_bits(info.session_id)).compactions
-    table = shards.dataset().to_table(
-        columns=["compaction_id", "context"],
-        filter=pc.field("compaction_id").isin(list(compactions)) & (pc.field("status") == "done"),
-    )
-    rebuilt = contexts_of(table["context"], [transcript] * len(table)) if len(table) else ()
-    return dict(zip(table["compaction_id"].to_pylist(), rebuilt, strict=True))
 
 
 class PointReader:
@@ -286,7 +271,7 @@ class PointReader:
         }
         if not shown:
             return found
-        return found | read_contexts(self._store, transcript, info, [row["compaction_id"] for row in shown])
+        return found | read_contexts(self._store, transcript, info.session_id, [row["compaction_id"] for row in shown])
 
     def _probes(
         self,
