@@ -16,7 +16,7 @@ from sqlfluff.core import FluffConfig, Linter
 from flows.database.database_draft import MATERIALIZED, build_database
 from flows.database.scores_db import connect, violations
 from flows.database.sql_model import grain_of, relations, schemas
-from tests.sql.tiny import make_loaded
+from tests.sql.loaded import make_loaded
 
 SQL = Path(__file__).parents[2] / "sql"
 FILES = sorted(SQL.rglob("*.sql"))

@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from flows.database.database_draft import MATERIALIZED, DatabaseDraft, build_database
+from flows.database.database_draft import DatabaseDraft, build_database
 from flows.database.sql_model import schemas
 from flows.pipeline.load.intake_tables import FOLDED
 
@@ -51,16 +51,6 @@ def make(rows: Rows, folder: Path, *, is_checked: bool = False) -> Path:
     if is_checked:
         with duckdb.connect(path) as connection:
             DatabaseDraft(connection).check()
-    return path
-
-
-def make_loaded(rows: Rows, folder: Path, **how: bool) -> Path:
-    """The database of ``make`` as a load leaves it: what the commands show first are tables, not views."""
-    path = make(rows, folder, **how)
-    with duckdb.connect(path) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        for name in MATERIALIZED:
-            DatabaseDraft(connection).materialize(name)
     return path
 
 

@@ -22,7 +22,8 @@ from flows.llm.cache.records import JournalEntry
 from flows.store.store import STORE_FORMAT
 from flows.support.progress import Bars, Lines
 from tests.flows.conftest import Command
-from tests.sql.tiny import make_loaded, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import tiny
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

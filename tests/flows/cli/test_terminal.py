@@ -13,7 +13,8 @@ import pytest
 from flows.reporting.leaderboard import render
 from flows.reporting.text_tables import Layout
 from tests.flows.conftest import ROOT
-from tests.sql.tiny import graded, make_loaded
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import graded
 
 pty = pytest.importorskip("pty")
 

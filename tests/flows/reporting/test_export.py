@@ -32,7 +32,8 @@ from flows.reporting.export import FORMULA, choose_format, target_path, write_ro
 from flows.store.store import STORE_FORMAT
 from flows.support.errors import UsageError
 from tests.flows.conftest import ROOT
-from tests.sql.tiny import make_loaded, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import tiny
 
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain", "a=b", ""]
 

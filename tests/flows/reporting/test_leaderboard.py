@@ -21,8 +21,9 @@ from flows.reporting.scorecard import render_scorecards, scorecards
 from flows.reporting.text_tables import FOR_READING, Layout
 from flows.support.errors import StoreError, UsageError
 from flows.support.terminal_text import WIDTH
+from tests.sql.loaded import make_loaded
 from tests.sql.test_ranks import partial
-from tests.sql.tiny import graded, judge, make_loaded, tiny
+from tests.sql.tiny import graded, judge, tiny
 
 TERMINAL = """\
 method overall ±95% group ranks kept   cut  acc  art  cmp n

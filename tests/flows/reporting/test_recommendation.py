@@ -14,7 +14,8 @@ from scipy import stats
 from flows.reporting.recommendation import Wanted, recommend
 from flows.reporting.text_tables import Layout
 from flows.support.errors import UsageError
-from tests.sql.tiny import Rows, answer, graded, make_loaded, probe, scores
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import Rows, answer, graded, probe, scores
 
 SESSIONS = 12
 TOKENS = {"none": 1000, "now": 400, "good": 450, "cheap": 100, "poor": 50, "rough": 200, "empty": 0}

@@ -12,8 +12,9 @@ from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import Layout
 from flows.store.store import STORE_FORMAT
 from tests.flows.conftest import Command
+from tests.sql.loaded import make_loaded
 from tests.sql.recomputed import random_store
-from tests.sql.tiny import Rows, make_loaded, tiny
+from tests.sql.tiny import Rows, tiny
 
 SEED = 0
 """Of a random store with six sessions."""

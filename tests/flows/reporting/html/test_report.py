@@ -31,7 +31,8 @@ from flows.reporting.recommendation import Wanted, recommend
 from flows.reporting.text_tables import Layout, two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Command
-from tests.sql.tiny import graded, make_loaded, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import graded, tiny
 
 
 @pytest.fixture(scope="module")
