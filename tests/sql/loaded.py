@@ -10,9 +10,9 @@ from flows.database.database_draft import MATERIALIZED, DatabaseDraft
 from tests.sql.tiny import Rows, make
 
 
-def make_loaded(rows: Rows, folder: Path) -> Path:
+def make_loaded(rows: Rows, folder: Path, **how: bool) -> Path:
     """The database of ``make``; who reads it often, as the commands do, is spared half of the time."""
-    path = make(rows, folder)
+    path = make(rows, folder, **how)
     with duckdb.connect(path) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name in MATERIALIZED:
