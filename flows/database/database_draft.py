@@ -139,9 +139,10 @@ class DatabaseDraft:
         else:
             order = f" ORDER BY {CLUSTERED[name]}" if name in CLUSTERED else ""
             run_sql(self.connection, file, f"CREATE TABLE filled AS FROM {name}{order}")
-        self.connection.execute(f"DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         self.connection.execute("SET preserve_insertion_order = false")
+        self.connection.execute(f"BEGIN; DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         comment_on(self.connection, "TABLE", {name: text})
+        self.connection.execute("COMMIT")  # one, not one a comment: each waits for the disk
 
     def check(self) -> list[tuple[str, int]]:
         """Fill the table ``checks``; returns what ``violations`` does."""

@@ -12,8 +12,9 @@ from flows.sessions.session_parts import Part, SessionInfo, read_parts
 from flows.sources import Input
 from flows.store.store import Store
 
-SMALL = 100_000
-"""Bytes of sources that are not worth a worker process, whose start takes a second of a core."""
+SMALL = 1_000_000
+"""Bytes of sources that are not worth a worker process: to start one takes a core two seconds, and all defaults over so
+much take less."""
 
 
 class Scope:

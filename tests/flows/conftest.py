@@ -148,6 +148,16 @@ def prefect_server(prefect_home: PrefectHome) -> Iterator[str]:
     server.stop()
 
 
+SERVER_VARIABLES = ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED")
+
+
+@pytest.fixture(scope="session")
+def own_prefect_home(prefect_home: PrefectHome) -> Path:
+    """The folder of Prefect's database for the runs that have no server."""
+    prepare()
+    return prefect_home()
+
+
 @pytest.fixture(scope="session")
 def forker(prefect_server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
     """Starts the command in processes of their own, at little cost."""
@@ -229,12 +239,17 @@ def kept_worker() -> Iterator[Kept]:
 
 
 @pytest.fixture
-def working_command(prefect_server: str, kept_worker: Kept, command: Command) -> Iterator[Command]:
-    """The command in this process, on the shared Prefect server, as on a machine of one core, with a kept worker.
+def working_command(
+    own_prefect_home: Path, kept_worker: Kept, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Command]:
+    """The command in this process, without a Prefect server, as on a machine of one core, with a kept worker.
 
-    Several processes at work, and such that are started anew and end with the run, are met by the tests that
-    ``start`` the command, use the ``forker``, or give a ``--concurrency``.
+    A configured server is met by the tests that ``start`` the command or use the ``forker``; several processes at work,
+    and such that are started anew and end with the run, by them too, and by those that give a ``--concurrency``.
     """
+    monkeypatch.setenv("PREFECT_HOME", str(own_prefect_home))
+    for name in SERVER_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     with kept_worker.at_work():
         yield command
 

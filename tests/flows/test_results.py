@@ -17,7 +17,8 @@ from flows.reporting.notebook_charts import CHARTS, NO_MODEL
 from flows.results import Results, open_results
 from flows.support.errors import EvalError, StoreError, UsageError
 from tests.flows.conftest import ROOT
-from tests.sql.tiny import make, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import tiny
 
 BLOCKS = re.findall(
     r"^```(python|text)\n(.*?)^```", (ROOT / "docs" / "notebooks.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
@@ -26,7 +27,7 @@ BLOCKS = re.findall(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tiny(), tmp_path_factory.mktemp("tiny")).parent
+    return make_loaded(tiny(), tmp_path_factory.mktemp("tiny")).parent
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from flows.database.database_draft import MATERIALIZED
 from flows.database.scores_db import connect
 from flows.store.store import Store
 from tests.flows.conftest import Command, start, write_session
+from tests.flows.disturb import Forker
 
 pytestmark = pytest.mark.slow
 
@@ -58,15 +59,14 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(sessions: Path, tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
+def undisturbed(sessions: Path, tmp_path_factory: pytest.TempPathFactory, forker: Forker) -> Path:
     """The store of a run that nobody disturbed."""
     store = tmp_path_factory.mktemp("undisturbed") / "store"
-    process = start("run", sessions, "--store", store, *OPTIONS)
-    out, said = process.communicate(timeout=200)
-    assert process.returncode == 0, said
-    assert "factory_style_anchored" in out
-    assert "score: done" in said
-    assert "4 sessions, 374 messages" in said
+    run = forker.run("run", sessions, "--store", store, *OPTIONS)
+    assert run.code == 0, run.err
+    assert "factory_style_anchored" in run.out
+    assert "score: done" in run.err
+    assert "4 sessions, 374 messages" in run.err
     return store
 
 

@@ -16,6 +16,7 @@ from sqlfluff.core import FluffConfig, Linter
 from flows.database.database_draft import MATERIALIZED, build_database
 from flows.database.scores_db import connect, violations
 from flows.database.sql_model import grain_of, relations, schemas
+from tests.sql.loaded import make_loaded
 
 SQL = Path(__file__).parents[2] / "sql"
 FILES = sorted(SQL.rglob("*.sql"))
@@ -225,8 +226,7 @@ def test_an_empty_store_answers_every_view(tmp_path: Path, described: dict[str, 
 
 def test_every_query_of_people_and_pages_can_be_run(tmp_path: Path) -> None:
     """Those of backfills, nights and scorecards read tables that are made for them."""
-    path = tmp_path / "scores.duckdb"
-    build_database({}, path)
+    path = make_loaded({}, tmp_path)
     queries = [query for folder in ("ready", "report", "compare") for query in (SQL / "queries" / folder).glob("*.sql")]
     assert len(queries) > 15
     with connect(path) as connection:

@@ -22,7 +22,8 @@ from flows.llm.cache.records import JournalEntry
 from flows.store.store import STORE_FORMAT
 from flows.support.progress import Bars, Lines
 from tests.flows.conftest import Command
-from tests.sql.tiny import make, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import tiny
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -74,7 +75,7 @@ OBJECTS = [
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = make(tiny(), tmp_path_factory.mktemp("tiny")).parent
+    found = make_loaded(tiny(), tmp_path_factory.mktemp("tiny")).parent
     (found / "store.json").write_text(json.dumps({"format": STORE_FORMAT, "tokenizer": "o200k_base"}))
     return found
 

@@ -13,7 +13,8 @@ import pytest
 from flows.reporting.leaderboard import render
 from flows.reporting.text_tables import Layout
 from tests.flows.conftest import ROOT
-from tests.sql.tiny import graded, make
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import graded
 
 pty = pytest.importorskip("pty")
 
@@ -25,7 +26,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database of a store with two methods that are told apart, one of them with a name that moves the cursor."""
     means = {f"up{ESCAPE}[2J": 4.0, "down": 1.0}
     scores = {name: {(f"s{i}", "q"): mean + i * mean / 90 for i in range(8)} for name, mean in means.items()}
-    return make(graded(scores), tmp_path_factory.mktemp("terminal"))
+    return make_loaded(graded(scores), tmp_path_factory.mktemp("terminal"))
 
 
 def on_terminal(path: Path, lines: int, **environment: str) -> str:

@@ -32,14 +32,15 @@ from flows.reporting.export import FORMULA, choose_format, target_path, write_ro
 from flows.store.store import STORE_FORMAT
 from flows.support.errors import UsageError
 from tests.flows.conftest import ROOT
-from tests.sql.tiny import make, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import tiny
 
 HOSTILE = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "plain", "a=b", ""]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = make(tiny(), tmp_path_factory.mktemp("tiny")).parent
+    found = make_loaded(tiny(), tmp_path_factory.mktemp("tiny")).parent
     (found / "store.json").write_text(json.dumps({"format": STORE_FORMAT, "tokenizer": "o200k_base"}))
     return found
 

@@ -21,8 +21,9 @@ from flows.reporting.scorecard import render_scorecards, scorecards
 from flows.reporting.text_tables import FOR_READING, Layout
 from flows.support.errors import StoreError, UsageError
 from flows.support.terminal_text import WIDTH
+from tests.sql.loaded import make_loaded
 from tests.sql.test_ranks import partial
-from tests.sql.tiny import graded, judge, make, tiny
+from tests.sql.tiny import graded, judge, tiny
 
 TERMINAL = """\
 method overall ±95% group ranks kept   cut  acc  art  cmp n
@@ -50,7 +51,7 @@ art artifact trail, cmp completeness; cut: share of tokens removed; n: answers.
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tiny(), tmp_path_factory.mktemp("tiny"))
+    return make_loaded(tiny(), tmp_path_factory.mktemp("tiny"))
 
 
 def test_the_table_of_a_judge_says_what_judged_and_what_is_missing(store: Path) -> None:
@@ -66,7 +67,9 @@ def test_a_judge_is_found_by_its_name_or_the_beginning_of_its_id(store: Path) ->
 def test_methods_have_letters_and_controls_stand_apart(tmp_path: Path) -> None:
     """In every session near is better by 2, and far and the control none are alike; 2.571 · 0.374 / √6 is 0.39."""
     figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
-    path = make(graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "none": figures}), tmp_path)
+    path = make_loaded(
+        graded({"near": {k: x + 2 for k, x in figures.items()}, "far": figures, "none": figures}), tmp_path
+    )
     lines = render(path).splitlines()
     assert [line.split()[:4] for line in lines[2:6]] == [
         ["near", "◆", "3.50", "±0.39"],
@@ -85,7 +88,7 @@ def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> N
         name: {key: x + shift + (0.01 if shift else 0) * (-1) ** at for at, (key, x) in enumerate(figures.items())}
         for name, shift in shifts.items()
     }
-    path = make(graded(scored), tmp_path)
+    path = make_loaded(graded(scored), tmp_path)
     text = render(path, baseline="NOW", layout=Layout(width=120))
     lines = {line.split()[0]: line for line in text.splitlines()[2:12] if line}
     assert "+0.50 ±0.01 better         <.001" in lines["up"]
@@ -104,7 +107,7 @@ def test_a_baseline_has_every_other_method_compared_with_it(tmp_path: Path) -> N
 def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
     """Names of the table and of the view do; the controls stay last, and the notes speak of all methods."""
     figures = {(f"s{i}", "q"): 1.0 + i / 5 for i in range(6)}
-    path = make(graded({"b": {k: x + 2 for k, x in figures.items()}, "a": figures, "none": figures}), tmp_path)
+    path = make_loaded(graded({"b": {k: x + 2 for k, x in figures.items()}, "a": figures, "none": figures}), tmp_path)
 
     def lines(layout: Layout = FOR_READING, **chosen: Any) -> list[str]:
         return render(path, layout=layout, selection=Selection(**chosen)).splitlines()
@@ -132,13 +135,13 @@ def test_columns_order_and_number_of_rows_can_be_chosen(tmp_path: Path) -> None:
 
 
 def test_one_session_says_nothing_against_a_baseline(tmp_path: Path) -> None:
-    path = make(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 4.0}}), tmp_path)
+    path = make_loaded(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 4.0}}), tmp_path)
     assert render(path, baseline="a").splitlines()[3].split()[2:6] == ["–", "-1.00", "–", "–"]
 
 
 def test_a_figure_that_is_the_same_in_all_sessions_has_no_interval_and_says_so(tmp_path: Path) -> None:
     scored = {("s1", "q"): 4.0, ("s2", "q"): 3.0}
-    path = make(graded({"base": scored, "level": dict.fromkeys(scored, 5.0), "same": scored}), tmp_path)
+    path = make_loaded(graded({"base": scored, "level": dict.fromkeys(scored, 5.0), "same": scored}), tmp_path)
     table = render(path, baseline="base", layout=Layout(width=120))
     assert re.search(r"^level (◆ )? *5\.00 +– ", table, re.MULTILINE)
     assert re.search(r"^same .*0\.00 – +cannot tell", table, re.MULTILINE)
@@ -147,10 +150,10 @@ def test_a_figure_that_is_the_same_in_all_sessions_has_no_interval_and_says_so(t
 
 def test_what_retrieval_fetches_is_said_not_to_be_in_removed(tmp_path: Path) -> None:
     rows = graded({"a": {("s1", "q"): 5.0}})
-    assert "what is fetched" not in render(make(rows, tmp_path / "without"))
+    assert "what is fetched" not in render(make_loaded(rows, tmp_path / "without"))
     rows["answers"][0]["fetched_tokens"] = 7
     assert "what is fetched for a question not counted (see the view pareto)" in " ".join(
-        render(make(rows, tmp_path / "with")).split()
+        render(make_loaded(rows, tmp_path / "with")).split()
     )
 
 
@@ -164,7 +167,7 @@ def test_an_unknown_judge_is_answered_with_those_that_there_are(store: Path) -> 
 
 
 def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
-    text = render(make(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
+    text = render(make_loaded(graded({"a": {("s1", "q"): 5.0}}), tmp_path))
     assert "One session: no interval, no groups and no ranks" in text
     assert text.splitlines()[2].split() == ["a", "◆", "5.00", "–", "–", "–", "90.0%", "5.00", "1"]
 
@@ -172,7 +175,9 @@ def test_one_session_has_no_interval_and_says_so(tmp_path: Path) -> None:
 def test_answers_of_several_responders_are_named(tmp_path: Path) -> None:
     rows = tiny()
     rows["answers"][0]["responder"] = "openai:other"
-    assert "Answers of several responders are averaged: embedded, openai:other." in render(make(rows, tmp_path), "j1")
+    assert "Answers of several responders are averaged: embedded, openai:other." in render(
+        make_loaded(rows, tmp_path), "j1"
+    )
 
 
 @pytest.mark.parametrize("length", [10, 60])
@@ -180,7 +185,7 @@ def test_no_line_is_wider_than_a_terminal(tmp_path: Path, length: int) -> None:
     rows = tiny()
     rows["methods"][0]["method"] = "m(" + "x" * length + "[red])"
     rows["judges"][0] = judge("j1", "openai:" + "y" * length)
-    lines = render(make(rows, tmp_path)).splitlines()
+    lines = render(make_loaded(rows, tmp_path)).splitlines()
     assert max(map(len, lines)) <= WIDTH
     column = lines[0].index("overall")
     assert "x" * length + "[red])" in "".join(line[:column].strip() for line in lines)
@@ -267,7 +272,7 @@ def test_a_method_that_is_not_applicable_everywhere_has_a_line_that_compares_wit
     keys = [(f"s{i}", "q") for i in range(6)]
     high = dict(zip(keys, [3.6, 3.4, 3.5, 2.9, 2.1, 1.9], strict=True))
     low = {key: score - 1 for key, score in high.items()}
-    path = make(
+    path = make_loaded(
         partial({"high": high, "low": low, "some": {key: low[key] + 0.5 for key in keys[4:]}}, "some"), tmp_path
     )
     board = render(path, selection=Selection(sort="overall"))
@@ -287,7 +292,7 @@ def test_a_method_that_is_not_applicable_everywhere_has_a_line_that_compares_wit
 
 
 def test_a_split_shows_the_mean_of_overall_in_each_part(tmp_path: Path) -> None:
-    graded_store = make(graded({"a": {("s1", "q"): 5.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 1.0}}), tmp_path)
+    graded_store = make_loaded(graded({"a": {("s1", "q"): 5.0, ("s2", "q"): 3.0}, "b": {("s1", "q"): 1.0}}), tmp_path)
     lines = render_by(graded_store, "source").splitlines()
     assert lines[0].split()[0] == "method"
     assert [line.split()[:2] for line in lines[2:5]] == [["(sessions)", "2"], ["a", "4.00"], ["b", "1.00"]]
@@ -306,7 +311,7 @@ def test_a_part_of_a_split_shows_what_compares_with_the_others_or_nothing(tmp_pa
     store = partial({"high": high, "low": low, "some": {key: low[key] + 0.5 for key in keys[3:9]}}, "some")
     for row in store["sessions"]:
         row["n_tokens"] = 1_000 if row["session_id"] in ("s8", "s9") else 500_000
-    path = make(store, tmp_path, is_checked=True)
+    path = make_loaded(store, tmp_path, is_checked=True)
     text = render_by(path, "length")
     shown = {line.split()[0]: line.replace(" *", "").split()[1:] for line in text.splitlines()[2:6]}
     assert shown == {

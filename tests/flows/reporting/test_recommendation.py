@@ -14,7 +14,8 @@ from scipy import stats
 from flows.reporting.recommendation import Wanted, recommend
 from flows.reporting.text_tables import Layout
 from flows.support.errors import UsageError
-from tests.sql.tiny import Rows, answer, graded, make, probe, scores
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import Rows, answer, graded, probe, scores
 
 SESSIONS = 12
 TOKENS = {"none": 1000, "now": 400, "good": 450, "cheap": 100, "poor": 50, "rough": 200, "empty": 0}
@@ -53,7 +54,7 @@ def store_of(lost: float = 5.0) -> Rows:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(store_of(), tmp_path_factory.mktemp("recommend"))
+    return make_loaded(store_of(), tmp_path_factory.mktemp("recommend"))
 
 
 def candidates(path: Path, **wanted: Any) -> dict[str, dict[str, Any]]:
@@ -117,7 +118,7 @@ def priced(tokens: dict[str, int]) -> Rows:
 
 
 def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
-    path = make(priced({name: tokens for name, tokens in TOKENS.items() if name != "rough"}), tmp_path)
+    path = make_loaded(priced({name: tokens for name, tokens in TOKENS.items() if name != "rough"}), tmp_path)
     found = candidates(path, most_usd=0.85, price_list="openai:m")
     assert {name: row["usd"] for name, row in found.items()} == {
         "now": 0.8, "good": 0.9, "cheap": 0.2, "poor": 0.1, "rough": None
@@ -130,7 +131,9 @@ def test_a_cost_bounds_what_is_recommended_and_is_shown(tmp_path: Path) -> None:
 
 def test_sentences_say_dollars_where_both_methods_replayed_the_same_sessions(tmp_path: Path) -> None:
     def said(folder: str, store: Rows) -> str:
-        text = recommend(make(store, tmp_path / folder), Wanted("now", price_list="openai:m"), layout=Layout(width=200))
+        text = recommend(
+            make_loaded(store, tmp_path / folder), Wanted("now", price_list="openai:m"), layout=Layout(width=200)
+        )
         return " ".join(text.split())
 
     both = said("both", priced({**TOKENS, "cheap": 4}))
@@ -149,7 +152,7 @@ def test_sentences_say_dollars_where_both_methods_replayed_the_same_sessions(tmp
 
 def test_what_costs_more_than_no_compaction_is_named_after_all_others_and_says_so(tmp_path: Path) -> None:
     tokens = {**TOKENS, "good": 3840, "rough": 1190, "now": 1005}
-    path = make(priced(tokens), tmp_path)
+    path = make_loaded(priced(tokens), tmp_path)
     wanted = Wanted("now", price_list="openai:m")
     found = candidates(path, price_list="openai:m")
     assert {name: (row["share_of_none"], row["costs_more_than_none"]) for name, row in found.items()} == {
@@ -168,7 +171,7 @@ def test_what_costs_more_than_no_compaction_is_named_after_all_others_and_says_s
 
 
 def test_where_all_cost_more_than_no_compaction_the_best_is_named_with_its_cost(tmp_path: Path) -> None:
-    path = make(priced({**{name: n + 2000 for name, n in TOKENS.items()}, "none": 1000}), tmp_path)
+    path = make_loaded(priced({**{name: n + 2000 for name, n in TOKENS.items()}, "none": 1000}), tmp_path)
     wanted = Wanted("now", price_list="openai:m")
     text = " ".join(recommend(path, wanted, layout=Layout(width=200)).split())
     assert "Baseline: now (240 % of what no compaction costs)." in text
@@ -186,13 +189,13 @@ def test_a_cost_cannot_be_asked_for_where_nothing_was_replayed(path: Path) -> No
 
 def test_a_retention_cannot_be_asked_for_without_the_controls(tmp_path: Path) -> None:
     figures = {(f"s{i}", "q"): 2.0 + i / 5 for i in range(6)}
-    path = make(graded({"a": figures, "b": {k: x + 0.1 for k, x in figures.items()}}), tmp_path)
+    path = make_loaded(graded({"a": figures, "b": {k: x + 0.1 for k, x in figures.items()}}), tmp_path)
     with pytest.raises(UsageError, match="without the controls: run none and empty"):
         recommend(path, Wanted("a", least_retention=0.5))
 
 
 def test_a_method_that_loses_constraints_is_vetoed_unless_asked_otherwise(tmp_path: Path) -> None:
-    path = make(store_of(lost=2.0), tmp_path)
+    path = make_loaded(store_of(lost=2.0), tmp_path)
     assert picked(path, "is_best") != ["good"]
     assert candidates(path)["good"]["left_out_because"] == "loses constraints"
     assert "loses constraints that the baseline keeps (--allow-lost-constraints): good." in " ".join(
@@ -227,7 +230,7 @@ def test_a_baseline_that_is_a_control_is_named(path: Path) -> None:
 
 
 def test_one_session_recommends_nothing(tmp_path: Path) -> None:
-    path = make(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}), tmp_path)
+    path = make_loaded(graded({"a": {("s1", "q"): 5.0}, "b": {("s1", "q"): 0.0}}), tmp_path)
     text = " ".join(recommend(path, Wanted()).split())
     assert "One session cannot say how sessions differ, so nothing is recommended" in text
     assert "best quality" not in text
@@ -235,13 +238,13 @@ def test_one_session_recommends_nothing(tmp_path: Path) -> None:
 
 def test_a_difference_that_is_the_same_in_all_sessions_is_said_without_an_interval(tmp_path: Path) -> None:
     base = {("s1", "q"): 3.0, ("s2", "q"): 2.0}
-    path = make(graded({"base": base, "up": {key: x + 0.5 for key, x in base.items()}}), tmp_path)
+    path = make_loaded(graded({"base": base, "up": {key: x + 0.5 for key, x in base.items()}}), tmp_path)
     text = " ".join(recommend(path, Wanted("base")).split())
     assert "is better than base (+0.50; p <.001" in text
 
 
 def test_nothing_to_compare_is_said(tmp_path: Path) -> None:
-    path = make(graded({"a": {("s1", "q"): 5.0}}), tmp_path)
+    path = make_loaded(graded({"a": {("s1", "q"): 5.0}}), tmp_path)
     with pytest.raises(UsageError, match="nothing to compare"):
         recommend(path, Wanted())
     with pytest.raises(UsageError, match="no method 'who'"):

@@ -12,8 +12,9 @@ from flows.reporting.query_result import render_query
 from flows.reporting.text_tables import Layout
 from flows.store.store import STORE_FORMAT
 from tests.flows.conftest import Command
+from tests.sql.loaded import make_loaded
 from tests.sql.recomputed import random_store
-from tests.sql.tiny import Rows, make, tiny
+from tests.sql.tiny import Rows, tiny
 
 SEED = 0
 """Of a random store with six sessions."""
@@ -21,7 +22,7 @@ SEED = 0
 
 def store_of(rows: Rows, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    found = make(rows, folder).parent
+    found = make_loaded(rows, folder).parent
     (found / "store.json").write_text(json.dumps({"format": STORE_FORMAT, "tokenizer": "o200k_base"}))
     return found
 

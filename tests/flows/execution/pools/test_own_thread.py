@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
+from flows.config.study import Study
 from flows.execution.pools.local import OwnThread
+from flows.execution.run import running
 from flows.pipeline.tasks.task_context import Tally
+from flows.support.sample_sessions import sample_folder
 
 
 def counted() -> Tally:
@@ -36,3 +40,10 @@ def test_what_breaks_is_raised_and_what_waits_at_the_end_is_dropped() -> None:
         waiting = worker.submit("b", counted)
         threading.Timer(0.2, go_on.set).start()
     assert waiting.cancelled()
+
+
+@pytest.mark.parametrize(("concurrency", "is_own"), [(None, True), (1, False)])
+def test_a_sample_has_it_unless_processes_are_asked_for(tmp_path: Path, concurrency: int | None, is_own: bool) -> None:
+    sample = str(Path(sample_folder()) / "scheduler.jsonl")
+    with running(Study(sources=(sample,), store=str(tmp_path / "store"), concurrency=concurrency)) as run:
+        assert isinstance(run.workers, OwnThread) is is_own

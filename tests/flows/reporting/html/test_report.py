@@ -31,13 +31,14 @@ from flows.reporting.recommendation import Wanted, recommend
 from flows.reporting.text_tables import Layout, two_decimals
 from flows.store.store import Store
 from tests.flows.conftest import Command
-from tests.sql.tiny import graded, make, tiny
+from tests.sql.loaded import make_loaded
+from tests.sql.tiny import graded, tiny
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of two sessions whose figures are known, without texts of sessions."""
-    root = make(tiny(), tmp_path_factory.mktemp("report")).parent
+    root = make_loaded(tiny(), tmp_path_factory.mktemp("report")).parent
     (root / "store.json").write_text('{"format": 3, "tokenizer": "o200k_base"}')
     return root
 
@@ -172,7 +173,7 @@ def test_the_recommendation_is_that_of_the_command_to_the_letter(folder: Path, p
 
 def test_without_methods_to_compare_there_is_no_recommendation(tmp_path: Path) -> None:
     only = graded({"none": {("s1", "q"): 5.0, ("s2", "q"): 4.0}})
-    root = make(only, tmp_path).parent
+    root = make_loaded(only, tmp_path).parent
     (root / "store.json").write_text('{"format": 3, "tokenizer": "o200k_base"}')
     write_report(Store.open(str(root)), tmp_path / "page.html")
     assert "recommend" not in re.findall(r'(?:id="|href="#)([\w-]+)"', (tmp_path / "page.html").read_text("utf-8"))
@@ -193,7 +194,7 @@ def swept_page(folder: Path, sweeps: Mapping[str, Sequence[int]]) -> str:
         if row["method_id"] in names:
             summarizer, tail = names[row["method_id"]]
             row |= {"strategy": "cut", "params": json.dumps({"head": 2, "tail": tail}), "summarizer": summarizer}
-    root = make(rows, folder).parent
+    root = make_loaded(rows, folder).parent
     (root / "store.json").write_text('{"format": 3, "tokenizer": "o200k_base"}')
     write_report(Store.open(str(root)), root / "page.html")
     return (root / "page.html").read_text("utf-8")
