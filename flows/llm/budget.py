@@ -1,7 +1,8 @@
-"""A budget of dollars or tokens that is never passed, as long as providers charge no more than the reserved most.
+"""A budget of dollars or tokens that is never passed, as long as providers charge no more than what was reserved.
 
 Before each try the most that it can cost is reserved; after it, what was charged takes the reservation's place. A try
-whose cost nobody knows (no answer came, or one without a count) is charged what was reserved for it.
+whose cost nobody knows (no answer came, or one without a count) is charged what was reserved for it. Near the
+end, where the most of a single try does not fit any more, its tokens are counted, which takes longer and comes to less.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import orjson
+from tiktoken.model import encoding_name_for_model
 
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
+from compaction.tokens import TiktokenCounter
 from flows.llm.clients.requests import EMBEDDINGS, native_body, sent_turns, token_limit
 from flows.llm.clients.transport import CallFault, FaultKind, TokenUse
 from flows.llm.settings import ModelSettings
@@ -38,6 +42,9 @@ UNCHARGED: frozenset[FaultKind] = frozenset(
 )
 """Faults that no provider charges for: there was no answer. Any other may have been charged."""
 
+ENCODINGS = frozenset({"o200k_base", "cl100k_base"})
+"""Those of tiktoken's that the installation has."""
+
 _UNIT = 10**12  # dollars are held as whole picodollars: sums of floats drift
 
 Price = Callable[[ModelSettings, TokenUse], float | None]
@@ -56,10 +63,13 @@ class Charge:
 NOTHING = Charge()
 
 
-def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) -> TokenUse:
+def most_tokens(
+    settings: ModelSettings, request: ModelRequest | NativeRequest, size: Callable[[str], int] | None = None
+) -> TokenUse:
     """Tokens that a try can be charged for at most.
 
-    Input: one a byte of UTF-8, which no byte-level tokenizer exceeds, and a few for what stands around the texts.
+    Input: of texts as many as ``size`` says, by default one a byte of UTF-8, which no byte-level tokenizer exceeds;
+    and a few for what stands around them.
     Output: the token limit and what the model may spend on reasoning. Anthropic's service reads and writes twice: for
     the compaction, and for the answer after it.
     """
@@ -71,10 +81,11 @@ def most_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest) 
         passes = 2 if request.provider == "anthropic" else 1
         return TokenUse(passes * sent, passes * int(limit))
     said = sent_turns(settings, request.messages)
-    read = PER_REQUEST + sum(_bytes(one.text) + _bytes(one.opaque) + PER_MESSAGE for one in said)
+    size = size or _bytes
+    read = PER_REQUEST + sum(size(one.text) + _bytes(one.opaque) + PER_MESSAGE for one in said)
     # The text of a call's arguments is escaped, its id stands in it twice, and its tool is named once more.
     read += sum(
-        2 * (_bytes(call.arguments) + _bytes(call.id) + _bytes(call.name)) + _bytes(result.text) + PER_CALL
+        2 * (_bytes(call.arguments) + _bytes(call.id) + _bytes(call.name)) + size(result.text) + PER_CALL
         for one in said
         for call, result in one.calls
     )
@@ -91,11 +102,32 @@ def likely_tokens(settings: ModelSettings, request: ModelRequest | NativeRequest
 
 def highest_charge(settings: ModelSettings, request: ModelRequest | NativeRequest, price: Price) -> Charge:
     """Highest cost of a try; dollars are None if the model's price is unknown."""
-    use = most_tokens(settings, request)
+    return _dearest(settings, most_tokens(settings, request), price)
+
+
+def _dearest(settings: ModelSettings, use: TokenUse, price: Price) -> Charge:
     written = replace(use, cache_write_tokens=use.input_tokens)  # dearer than plain input at some providers
     dollars = [price(settings, each) for each in (use, written)]
     known = [each for each in dollars if each is not None]
     return Charge(use.input_tokens + use.output_tokens, max(known) if len(known) == len(dollars) else None)
+
+
+def counted_charge(settings: ModelSettings, request: ModelRequest | NativeRequest, price: Price) -> Charge | None:
+    """Highest cost of a try by counted tokens; None where the model's tokenizer is not known to be tiktoken's."""
+    if isinstance(request, NativeRequest) or not (settings.provider == "openai" and settings.is_official):
+        return None
+    try:
+        encoding = encoding_name_for_model(settings.model)
+    except KeyError:
+        return None
+    if encoding not in ENCODINGS:
+        return None
+    return _dearest(settings, most_tokens(settings, request, _counter(encoding).count), price)
+
+
+@lru_cache(maxsize=4)
+def _counter(encoding: str) -> TiktokenCounter:
+    return TiktokenCounter(encoding)
 
 
 def charge_for(use: TokenUse, usd: float | None) -> Charge:
@@ -145,7 +177,7 @@ class Budget:
         self._reserved = (0, 0)
         self._open = 0
         self._stopped = False
-        self._waiting: deque[tuple[Charge, Future[None]]] = deque()
+        self._waiting: deque[tuple[Charge, Callable[[], Charge | None], Future[Charge]]] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -177,26 +209,26 @@ class Budget:
                 f"budget out"
             )
 
-    async def reserve(self, most: Charge) -> None:
-        """Reserve for a try; waits for others to settle while it does not fit.
+    async def reserve(self, most: Charge, counted: Callable[[], Charge | None] = lambda: None) -> Charge:
+        """Reserve for a try and return what is reserved; waits for others to settle while it does not fit.
 
-        First come, first served: a small call does not pass a big one that waits. Raises CallsStoppedError when it
-        does not fit and nothing is left to settle, and from then on always.
+        First come, first served: a small call does not pass a big one that waits. Where it does not fit and nothing is
+        left to settle, what ``counted`` gives is reserved instead of ``most``. Raises CallsStoppedError when that does
+        not fit either, and from then on always.
         """
-        waits: Future[None] = Future()
+        waits: Future[Charge] = Future()
         with self._lock:
             if self._stopped:
                 raise self._stop()
-            self._waiting.append((most, waits))
+            self._waiting.append((most, counted, waits))
             self._grant()
         if waits.done():
-            waits.result()
-            return
+            return waits.result()
         try:
-            await asyncio.wrap_future(waits)
+            return await asyncio.wrap_future(waits)
         except asyncio.CancelledError:
             if waits.done() and not waits.cancelled() and waits.exception() is None:
-                self.settle(most, NOTHING)  # it was granted just before the wait was given up
+                self.settle(waits.result(), NOTHING)  # it was granted just before the wait was given up
             elif waits.cancelled():
                 with self._lock:
                     self._grant()  # those behind it may go on
@@ -232,20 +264,22 @@ class Budget:
     def _grant(self) -> None:
         """Wake waiting calls in order, as far as they fit. Stop the budget if the first can never fit."""
         while self._waiting:
-            most, waits = self._waiting[0]
-            if self._stopped or (not waits.cancelled() and not self._fits(most) and not self._open):
-                self._stopped = True
-                self._waiting.popleft()
-                if waits.set_running_or_notify_cancel():
-                    waits.set_exception(self._stop())
-                continue
-            if not waits.cancelled() and not self._fits(most):
-                return
+            most, counted, waits = self._waiting[0]
+            if not waits.cancelled() and not self._stopped and not self._fits(most):
+                if self._open:
+                    return
+                less = counted()
+                self._stopped = less is None or not self._fits(less)
+                most = less or most
             self._waiting.popleft()
-            if waits.set_running_or_notify_cancel():
+            if not waits.set_running_or_notify_cancel():
+                continue
+            if self._stopped:
+                waits.set_exception(self._stop())
+            else:
                 self._reserved = (self._reserved[0] + _picodollars(most.usd), self._reserved[1] + most.tokens)
                 self._open += 1
-                waits.set_result(None)
+                waits.set_result(most)
 
     def _stop(self) -> CallsStoppedError:
         limits = [f"{self.usd:g} US dollars"] if self.usd is not None else []

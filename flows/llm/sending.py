@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from uuid import uuid4
 
 from compaction.model import ModelError, ModelRequest, NativeRequest
@@ -22,6 +23,7 @@ from flows.llm.budget import (
     charge_for,
     cost_of_fault,
     count_use,
+    counted_charge,
     highest_charge,
     likely_tokens,
 )
@@ -250,7 +252,7 @@ class Sender:
             call.most = highest_charge(call.sent, call.asked.request, self._price)
         most = call.most
         if self._budget is not None and most is not None:
-            await self._budget.reserve(most)
+            most = await self._budget.reserve(most, partial(counted_charge, call.sent, call.asked.request, self._price))
         paid = NOTHING
         try:
             place = await limit.acquire(again=again)

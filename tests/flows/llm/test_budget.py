@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from compaction.model import CallsStoppedError, ModelRequest, NativeRequest
 from compaction.tokens import TiktokenCounter
 from compaction.transcript import Message, ToolCall
-from flows.llm.budget import NOTHING, Budget, Charge, highest_charge, most_tokens
+from flows.llm.budget import NOTHING, Budget, Charge, counted_charge, highest_charge, most_tokens
 from flows.llm.clients.transport import TokenUse
 from flows.llm.prices import Prices
-from flows.llm.settings import ModelSettings
+from flows.llm.settings import BASE_URLS, ModelSettings
 from flows.support.errors import UsageError
 
 SETTINGS = ModelSettings("openai:m", "http://localhost:1/v1", input_usd=2.0, output_usd=10.0)
@@ -112,6 +112,41 @@ def test_when_nothing_is_in_flight_and_a_call_does_not_fit_it_stops_for_good() -
             await budget.reserve(Charge(1))
 
     run(test)
+
+
+def test_where_the_most_does_not_fit_any_more_what_is_counted_is_reserved() -> None:
+    async def test() -> None:
+        budget, counted = Budget(tokens=100), []
+        first = await budget.reserve(Charge(60), lambda: counted.append(1))
+        assert (first, counted) == (Charge(60), []), "nothing is counted while the most fits"
+        waits = asyncio.ensure_future(budget.reserve(Charge(90), lambda: Charge(30)))
+        await settled()
+        assert not waits.done(), "others may settle for less"
+        budget.settle(first, Charge(60))
+        assert await waits == Charge(30)
+        budget.settle(Charge(30), Charge(25))
+        with pytest.raises(CallsStoppedError):
+            await budget.reserve(Charge(90), lambda: Charge(16))
+        assert budget.spent_tokens == 85
+
+    run(test)
+
+
+def test_tokens_are_counted_where_the_tokenizer_is_known() -> None:
+    text = "The wheel squeaks, and the log of the mill says why it does so. " * 100
+    asked = ModelRequest((Message("system", "Judge."), Message("user", text)), 500)
+    official = ModelSettings("openai:gpt-4.1", BASE_URLS["openai"])
+    exact = TiktokenCounter().count(text) + TiktokenCounter().count("Judge.")
+    found = counted_charge(official, asked, Prices().cost)
+    assert found is not None
+    assert exact + 500 <= found.tokens <= exact + 500 + 3 * 64
+    assert found.tokens < highest_charge(official, asked, Prices().cost).tokens / 2
+    for unknown in (
+        replace(official, base_url="http://localhost:1/v1"),
+        replace(official, spec="openai:nobody-knows-it"),
+        ModelSettings("anthropic:claude-sonnet-5-5", BASE_URLS["anthropic"]),
+    ):
+        assert counted_charge(unknown, asked, Prices().cost) is None
 
 
 def test_a_small_call_does_not_pass_a_big_one_that_waits() -> None:

@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compaction.model import CallsStoppedError, Completion, ModelError, NativeRequest, ReplyError
+from compaction.tokens import TiktokenCounter
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
 from flows.llm.calling_for import calling_for
 from flows.llm.clients.transport import CallFault, FaultKind, Reply, TokenUse
 from flows.llm.gateway import Gateway
+from flows.llm.settings import BASE_URLS, ModelSettings
 from flows.support.errors import UsageError
 from tests.flows.llm.scripted import (
     QUICK,
@@ -180,6 +182,19 @@ def test_the_budget_is_never_passed_whatever_happens(limit: int, seed: int, in_d
     assert {type(outcome) for outcome in found} <= {Completion, ModelError, CallsStoppedError}
     assert any(isinstance(outcome, CallsStoppedError) for outcome in found) == budget.stopped
     assert budget.stopped or len(transport.sent) >= 100
+
+
+def test_nearly_all_of_a_budget_is_spent_where_tokens_can_be_counted() -> None:
+    model = ModelSettings("openai:gpt-4.1", BASE_URLS["openai"], input_usd=2.0, output_usd=8.0)
+    text = "The wheel squeaks, and the log of the mill says why it does so. " * 60
+    read = TiktokenCounter().count(text) + 30  # what stands around it
+    transport = ScriptedTransport(lambda asked, n: reply(use=TokenUse(read, 50)))
+    budget = Budget(usd=0.05)
+    with Gateway(None, transport=transport, policy=QUICK, budget=budget) as gateway:
+        asked = [lambda n=n: gateway.complete(model, request(f"{text}{n:02}")) for n in range(60)]
+        found = in_threads(asked, 16)
+    assert any(isinstance(outcome, CallsStoppedError) for outcome in found)
+    assert 0.95 * 0.05 <= budget.spent_usd <= 0.05
 
 
 def test_what_is_cached_costs_nothing_after_the_budget_is_spent(cache: CallCache) -> None:
