@@ -82,7 +82,7 @@ class ModelCalls:
     def spending(self) -> Note:
         """Return a function that says the cost of the model calls from now on, and of all the run's calls."""
         before = self.cache.meter.read() if self.cache else MeterReading()
-        return lambda: self.cache.meter.read().since(before) if self.cache else ""
+        return lambda share: self.cache.meter.read().since(before, share) if self.cache else ""
 
     def ship(self) -> None:
         """Upload the paid answers to the store."""

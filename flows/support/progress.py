@@ -22,8 +22,8 @@ from rich.progress import (
 
 from flows.support.plurals import quantity
 
-Note = Callable[[], str]
-"""Returns a short note on a running stage, such as the cost of its calls; empty if there is none."""
+Note = Callable[[float], str]
+"""Returns a short note on a running stage of which a share is done, such as the cost of its calls; blank for none."""
 
 LINE_EVERY = 5.0
 """Seconds between two progress lines when the output is no terminal."""
@@ -100,7 +100,7 @@ class Lines:
             self.say(f"{self._name}: {done}{self._more()}{said}")
 
     def _more(self) -> str:
-        said = self._note() if self._note else ""
+        said = self._note(self._done / max(self._total, 1)) if self._note else ""
         return f", {said}" if said else ""
 
 
@@ -144,11 +144,13 @@ class _Rate(ProgressColumn):
 class _Bar:
     def __init__(self, progress: Progress, name: str, total: int, note: Note | None) -> None:
         self._progress = progress
-        self._note = note or (lambda: "")
+        self._note = note or (lambda share: "")
+        self._done, self._total = 0, total
         self._task = progress.add_task(name, total=total, note="")
 
     def advance(self, number: int) -> None:
-        self._progress.update(self._task, advance=number, note=self._note())
+        self._done += number
+        self._progress.update(self._task, advance=number, note=self._note(self._done / max(self._total, 1)))
 
 
 def make_report(quiet: bool) -> Report:

@@ -118,7 +118,8 @@ def _open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None
         budget = Budget(study.budget_usd, study.budget_tokens)
         gateway = Gateway(cache, run_id=f"audit {now()}", concurrency=study.concurrency or IN_FLIGHT, budget=budget)
         with gateway, calling_for("audit", ""):
-            yield engine_calling(study, lambda: gateway).judge, lambda: cache.meter.read().since(MeterReading())
+            judge = engine_calling(study, lambda: gateway).judge
+            yield judge, lambda share: cache.meter.read().since(MeterReading(), share)
 
 
 @contextmanager

@@ -221,20 +221,20 @@ def test_progress_says_what_the_cache_answered_and_what_was_spent(capsys: pytest
     before = meter.read()
     assert meter.read().since(before) == ""
     lines = Lines()
-    with lines.stage("score", 4, "verdicts", lambda: meter.read().since(before)) as shown:
+    with lines.stage("score", 4, "verdicts", lambda share: meter.read().since(before, share)) as shown:
         meter.note(entry(0.5))
         meter.note(entry(9.0, cached=True))
         shown.advance(4)
     start, end = capsys.readouterr().err.splitlines()
     assert start == "score: 4 verdicts"
     assert end.startswith("score: done, 4 verdicts in ")
-    assert end.endswith(" s, 50 % of 2 calls cached, $2.50 spent")
+    assert end.endswith(" s, 50 % of 2 calls cached ($9.00 saved), $2.50 spent")
 
 
 def test_a_bar_on_a_terminal_says_the_same() -> None:
     bars = Bars()
     bars._console = Console(file=(out := io.StringIO()), force_terminal=True, width=160)
-    with bars.stage("score", 4, "verdicts", lambda: "50 % of 2 calls cached, $2.50 spent") as shown:
+    with bars.stage("score", 4, "verdicts", lambda share: f"50 % of 2 calls cached, ${2.5 * share:.2f} spent") as shown:
         shown.advance(4)
     assert "50 % of 2 calls cached, $2.50 spent" in out.getvalue()
     assert "4/4" in out.getvalue()
@@ -250,6 +250,14 @@ def test_the_time_left_is_said_from_a_tenth_on(
     _, first, second, _ = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"load: 1 of 20 steps, [\d,.e+]+ a second", first)
     assert re.fullmatch(r"load: 3 of 20 steps, [\d,.e+]+ a second, about \d+ s left", second)
+
+
+def test_the_cost_of_a_stage_is_foreseen_and_what_the_provider_kept_is_said() -> None:
+    before, now = MeterReading(paid=1, usd=1.0), MeterReading(3, 0, 3.0, sent_tokens=1000, served_tokens=620)
+    kept = "0 % of 2 calls cached, $3.00 spent, 62 % of the tokens sent from the provider's cache"
+    assert now.since(before) == kept
+    assert now.since(before, 0.25) == f"{kept}, about $9.00 when this stage is done"
+    assert now.since(before, 0.05) == kept
 
 
 def test_a_price_that_is_not_known_is_not_said_to_be_nothing() -> None:
