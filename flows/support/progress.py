@@ -85,7 +85,7 @@ class Lines:
         self._start = self._last = time.monotonic()
         self.say(f"{name}: {_count(total, unit)}")
         yield self
-        self.say(f"{name}: done, {_count(self._done, unit)} in {time.monotonic() - self._start:.1f} s{self._more()}")
+        self.say(f"{name}: done, {_count(self._done, unit)} in {time.monotonic() - self._start:.1f} s{self._more(1.0)}")
 
     def advance(self, number: int) -> None:
         """Count ``number`` more items as done."""
@@ -97,10 +97,10 @@ class Lines:
             left = f", about {(self._total - self._done) / rate:.0f} s left"
             said = left if self._done >= ESTIMATE_FROM * self._total else ""
             done = f"{self._done:,} of {self._total:,} {self._unit}, {rate:,.3g} a second"
-            self.say(f"{self._name}: {done}{self._more()}{said}")
+            self.say(f"{self._name}: {done}{self._more(self._done / self._total)}{said}")
 
-    def _more(self) -> str:
-        said = self._note(self._done / max(self._total, 1)) if self._note else ""
+    def _more(self, share: float) -> str:
+        said = self._note(share) if self._note else ""
         return f", {said}" if said else ""
 
 
