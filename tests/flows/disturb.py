@@ -58,12 +58,14 @@ def tables(store: Path, *, without: tuple[str, ...] = ("runs", "run_stages")) ->
             if table not in (*without, *MATERIALIZED, "run_stages"):  # what a run took is its own
                 found.setdefault(table, []).extend([] if column in NOT_COMPARED else [column])
         # Calls are a log of tries: what was answered is the same and has the same price, how often it was asked for and
-        # which call was paid may not be.
+        # which call was paid may not be, nor which were sent and not read when a run was killed.
         found["calls"] = [name for name in found["calls"] if name not in {"call_id", "cached"}]
         found["calls"].append("cost_usd + CASE WHEN cached THEN saved_usd ELSE 0 END")
         return {
             table: connection.execute(
-                f"SELECT {'DISTINCT' if table == 'calls' else ''} {', '.join(columns)} FROM {table} ORDER BY ALL"
+                f"SELECT {', '.join(columns)} FROM {table} ORDER BY ALL"
+                if table != "calls"
+                else f"SELECT DISTINCT {', '.join(columns)} FROM calls WHERE status <> 'sent' ORDER BY ALL"
             ).fetchall()
             for table, columns in found.items()
         }

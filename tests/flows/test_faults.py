@@ -78,7 +78,9 @@ class Night:
         assert lost_rows(store, self.reference) == {}
         assert leftovers(store) == []
         assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
-        return self.repeated()
+        repeated, [(unread,)] = self.repeated(), query(store, "SELECT count(*) FROM calls WHERE status = 'sent'")
+        assert unread >= repeated, "what was paid twice is written down twice"
+        return repeated
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ KEPT = {
     "it runs until it is stopped": 3,
     "it takes a minute": 1,
     "it takes minutes": 5,
-    "somebody has to grade": 2,
+    "somebody has to grade": 4,
     "somebody has to label first": 1,
     "it needs labels of readers": 2,
     "a store with more nights": 2,
