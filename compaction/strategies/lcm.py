@@ -164,11 +164,7 @@ def lcm(
     )
     tokens = sum(item.tokens if isinstance(item, Node) else history.count((item,)) for item in items)
     sweep = _Sweep(history, limits, items[:start], tokens)
-    for _ in range(ROUNDS):
-        before = sweep.tokens
-        sweep.run()
-        if sweep.tokens <= history.budget or sweep.tokens >= before:
-            break
+    sweep.run()
     left = [item.message if isinstance(item, Node) else item for item in (*sweep.head, *items[start:])]
     return (*apart, *without_lost_results(history.messages, left))
 
@@ -217,7 +213,15 @@ class _Sweep:
     passes: int = field(default=0, init=False)
 
     def run(self) -> None:
-        """Sums up all stretches of messages, then condenses the summaries while there are too many."""
+        """Sweep until the context is within the budget, or a sweep makes it no shorter."""
+        for _ in range(ROUNDS):
+            before = self.tokens
+            self._sweep_once()
+            if self.tokens <= self.history.budget or self.tokens >= before:
+                break
+
+    def _sweep_once(self) -> None:
+        """Sum up all stretches of messages, then condense the summaries while there are too many."""
         self.passes = 0
         lowest = self._sum_up(self.tokens)
         for is_hard in (False, True):

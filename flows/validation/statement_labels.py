@@ -18,11 +18,15 @@ MOST_BYTES = 50_000_000
 COLUMNS = (*OF_STATEMENTS, "support")
 
 _FOUND = """
-SELECT concat_ws(':', states.compaction_id, probe_id, position), method, support
-FROM statement_states AS states
+SELECT id, method, support
+FROM (SELECT DISTINCT unnest($ids) AS id)
+JOIN statement_states AS states
+    ON compaction_id = split_part(id, ':', 1)
+    AND probe_id = split_part(id, ':', 2)
+    AND position = try_cast(split_part(id, ':', 3) AS INTEGER)
 JOIN compactions USING (compaction_id)
 JOIN stg_methods USING (method_id)
-WHERE list_contains($ids, concat_ws(':', states.compaction_id, probe_id, position)) AND support IS NOT NULL
+WHERE support IS NOT NULL
 """
 
 

@@ -16,7 +16,7 @@ from flows.database.sql_model import sql_text
 from flows.reporting.html.figures import Figures, Row
 from flows.reporting.html.visible import MOST_CHARS_READ, clip, show_invisible
 from flows.reporting.text_tables import fetch_rows
-from flows.sessions.left_contexts import read_contexts
+from flows.sessions.compacted_contexts import read_contexts
 from flows.store.store import Store
 from flows.support.errors import UsageError
 from flows.validation.calibration import rubric_criteria, sheet_items, study_of_results

@@ -42,7 +42,7 @@ from flows.reporting.html.choice import ordered_points
 from flows.reporting.html.figures import Figures, Row
 from flows.reporting.html.visible import MOST_CHARS, MOST_CHARS_READ, clip, show_invisible
 from flows.reporting.text_tables import fetch_rows
-from flows.sessions.left_contexts import read_contexts
+from flows.sessions.compacted_contexts import read_contexts
 from flows.sessions.session_parts import SessionInfo, load_session, read_parts
 from flows.store.store import Store
 

@@ -1,4 +1,4 @@
-"""Reads what compactions left of a session from the store."""
+"""Reads the compacted contexts of a session from the store."""
 
 from __future__ import annotations
 
