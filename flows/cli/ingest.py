@@ -40,10 +40,10 @@ def ingest(
     from flows.support.progress import make_report
 
     effective = given.study()
-    check_sources(effective)
+    inputs = check_sources(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
-    with running(effective, report, what="ingest") as active, active.logged(log, items=log_items):
+    with running(effective, report, what="ingest", inputs=inputs) as active, active.logged(log, items=log_items):
         if active.scope.unread():
             prepare(verbose)  # before the workers, which take it over
             _ = active.workers  # they start up while Prefect is imported
@@ -60,4 +60,4 @@ def ingest(
         makers = Provenance.noted(target)
         if not is_loaded(target, shown, makers, is_whole_store=True):
             rebuild_database(target, shown, makers=makers, is_whole_store=True, report=report)
-    print_files(target, effective, as_json)
+    print_files(active.scope, as_json)

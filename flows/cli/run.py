@@ -45,11 +45,11 @@ def run(
     from flows.support.progress import make_report
 
     effective = given.study()
-    check_sources(effective)
+    inputs = check_sources(effective)
     check_models(effective)
     report = make_report(quiet or as_json)
     target = Store.create(effective.store, effective.tokenizer)
-    with running(effective, report) as active, active.logged(log, items=log_items):
+    with running(effective, report, inputs=inputs) as active, active.logged(log, items=log_items):
         nothing_to_do = is_complete(active.scope) and not is_due(active.scope)
         if not nothing_to_do:
             run_flow(active, _evaluation, ephemeral=ephemeral, verbose=verbose)

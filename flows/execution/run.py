@@ -36,6 +36,7 @@ from flows.pipeline.stages import Stage
 from flows.pipeline.tasks.task_context import Items, Tally, TaskContext, warm_up, with_item_log
 from flows.sessions.buckets import Bucket
 from flows.sessions.deduplicate import deduplicate
+from flows.sources import Input
 from flows.store.call_cache_sync import ship_calls
 from flows.store.call_journal import export_calls
 from flows.store.store import Store
@@ -142,7 +143,7 @@ class Run:
         parts = self.scope.parts
         draft, checks = new or (None, stored_violations(self.store))
         checks = [check for check in checks if not (self.is_part and check[0] == SAME_QUESTIONS)]
-        records = all_records(parts) if self.scope.is_whole_store else records_of(parts, self.study)
+        records = all_records(parts) if self.scope.is_whole_store else records_of(parts, self.scope.inputs)
         return summarize_run(
             self.store, self.study, parts, self.scope.sessions, records, checks, draft, self.stopped, self.run_id
         )
@@ -208,6 +209,7 @@ def running(
     report: Report | None = None,
     what: str = "run",
     *,
+    inputs: list[Input] | None = None,
     is_whole_store: bool = False,
     executor: StageExecutor | None = None,
     calls: Calls | None = None,
@@ -215,6 +217,7 @@ def running(
 ) -> Iterator[Run]:
     """The run under way, or a new one, with the store locked.
 
+    ``inputs``: those of the study's sources, where they have just been looked for.
     ``is_whole_store``: about all sessions of the store (a backfill), not about those of the study's sources.
     A dry run has an ``executor`` in the place of Prefect, ``calls`` in that of a gateway, and an ``engine`` of its own.
 
@@ -236,7 +239,7 @@ def running(
             report or Silent(),
             run_id,
             started,
-            Scope(store, study, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers),
+            Scope(store, study, inputs, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers),
             model_calls,
             engine or engine_calling(study, model_calls.gateway),
             executor or PrefectTasks(),

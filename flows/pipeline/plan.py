@@ -94,17 +94,17 @@ MOST_LOOKED_AT = 20
 """Inputs of a new store that are looked at before anything is started for them."""
 
 
-def check_sources(study: Study) -> None:
-    """Look at the sources before anything is started for them.
+def check_sources(study: Study) -> list[Input]:
+    """Look at the sources before anything is started for them, and return their inputs.
 
     Raises:
         UsageError: a source does not exist; or nothing has been stored yet, and no format knows any of a few inputs.
     """
     inputs = inputs_of(study)
     if not 0 < len(inputs) <= MOST_LOOKED_AT or Store.at(study.store).is_there:
-        return
+        return inputs
     if any(input.kind == "folder" or registry.recognise(input.path) is not None for input in inputs):
-        return
+        return inputs
     raise UsageError(f"{inputs[0].label}: no known format; compaction-eval list formats names those that are read")
 
 

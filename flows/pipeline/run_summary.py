@@ -15,10 +15,11 @@ from flows.config.study import Study
 from flows.database.scores_db import connect
 from flows.pipeline.load.intake_tables import each_quarantined
 from flows.pipeline.missing_points import explain_missing_points
-from flows.pipeline.plan import input_name, inputs_of, is_gone, stored_sessions
+from flows.pipeline.plan import input_name, is_gone, stored_sessions
 from flows.sessions.deduplicate import WORSE
 from flows.sessions.session_parts import InputRecord, Part, SessionInfo
 from flows.sessions.task_type_labels import read_labels
+from flows.sources import Input
 from flows.store.store import Store
 from flows.support.errors import DONE, INCOMPLETE, STOPPED
 from flows.support.plurals import first_few, quantity
@@ -119,9 +120,9 @@ def scope_notes(parts: Sequence[Part]) -> list[str]:
     return notes
 
 
-def records_of(parts: Iterable[Part], study: Study) -> list[InputRecord]:
-    """The study's inputs as they were read."""
-    paths = set(map(input_name, inputs_of(study)))
+def records_of(parts: Iterable[Part], inputs: Iterable[Input]) -> list[InputRecord]:
+    """The records of some inputs, as they were read."""
+    paths = set(map(input_name, inputs))
     return [record for record in all_records(parts) if record.fingerprint.path in paths]
 
 

@@ -21,14 +21,23 @@ class Scope:
     """The parts, sessions and buckets of a command, each read when first used, and kept until ``reread``."""
 
     def __init__(
-        self, store: Store, study: Study, *, is_whole_store: bool = False, n_workers: Callable[[], int] = lambda: 1
+        self,
+        store: Store,
+        study: Study,
+        inputs: list[Input] | None = None,
+        *,
+        is_whole_store: bool = False,
+        n_workers: Callable[[], int] = lambda: 1,
     ) -> None:
         """``is_whole_store``: all sessions that the store holds, not those of the study's sources, which may be gone.
 
+        ``inputs`` are those of the study's sources, where they are known; else they are looked for when needed.
         ``n_workers`` is asked when the buckets of a new store are made.
         """
         self.store, self.study, self.is_whole_store = store, study, is_whole_store
         self._n_workers = n_workers
+        if inputs is not None:
+            self.inputs = inputs
 
     @cached_property
     def inputs(self) -> list[Input]:

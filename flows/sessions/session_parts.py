@@ -209,16 +209,16 @@ def _part_of_file(seen: FileInfo, place: Storage, *, digests: bool) -> Part:
             )
         body = _read_value(metadata[FOOTER], file)
         pairs = _read_value(metadata[DIGESTS], file) if digests else None
-    known: dict[str, str] = {}
     del metadata  # as large as all that is made of it
+    _share_strings(body, {})
     inputs = tuple(
         InputRecord(**{**r, "fingerprint": Fingerprint(**r["fingerprint"]), "aside": tuple(map(tuple, r["aside"]))})
-        for r in _strings_once(body["inputs"], known)
+        for r in body["inputs"]
     )
     if pairs is not None:
         for item, pair in zip(body["sessions"], pairs, strict=True):
             item["digests"], item["evidence"] = pair
-    sessions = [_session(_strings_once(item, known), path.name) for item in body["sessions"]]
+    sessions = [_session(item, path.name) for item in body["sessions"]]
     return Part(
         path.name,
         body["generation"],
@@ -238,13 +238,13 @@ def _read_value(found: bytes, file: pa.NativeFile) -> Any:
     return value
 
 
-def _strings_once(value: Any, known: dict[str, str]) -> Any:
-    """Share one object between equal strings: half of the text of most sessions is repeated paths and names."""
-    if isinstance(value, str):
-        return known.setdefault(value, value)
-    if isinstance(value, dict):
-        return {name: _strings_once(inner, known) for name, inner in value.items()}
-    return [_strings_once(inner, known) for inner in value] if isinstance(value, list) else value
+def _share_strings(value: Any, known: dict[str, str]) -> None:
+    """Put one object in the place of equal strings: half of the text of most sessions is repeated paths and names."""
+    for at, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(inner, str):
+            value[at] = known.setdefault(inner, inner)
+        elif inner and isinstance(inner, dict | list):
+            _share_strings(inner, known)
 
 
 def _session(item: dict[str, Any], part: str) -> SessionInfo:

@@ -199,8 +199,10 @@ def _folder(top: Path) -> Iterator[Input]:
             name = entry.name
             if name in members or _is_folder(entry, or_link=True):
                 continue
-            if _is_input(path := here / name) and not _is_gone(path):
-                yield _file(path)
+            if _is_input(path := here / name):
+                one = _file(path)
+                if one.mtime_ns or not _is_gone(path):
+                    yield one
 
 
 def _walk(top: str, is_entered: Callable[[str], bool]) -> Iterator[tuple[str, list[os.DirEntry[str]] | None]]:

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+COLLECT_AT = (50_000, 20, 100)
+"""Thresholds of Python's garbage collector. Sessions are many small objects that stay: to look through them for circles
+as often as Python does by default takes a sixth of the time."""
+
 
 @dataclass
 class ResourceUse:

@@ -7,20 +7,19 @@ from typing import Any
 import typer
 
 from flows.cli.shared import options as o
-from flows.config.study import Study
 from flows.pipeline.load.intake_tables import each_quarantined
 from flows.pipeline.run_summary import label_note, masked_note, records_of
-from flows.sessions.session_parts import InputRecord, SessionInfo, read_parts
+from flows.pipeline.scope import Scope
+from flows.sessions.session_parts import InputRecord, SessionInfo
 from flows.sources.reading.account import RECORD
-from flows.store.store import Store
 from flows.support.errors import DONE, INCOMPLETE
 from flows.support.plurals import quantity
 
 
-def print_files(store: Store, study: Study, as_json: bool) -> None:
+def print_files(scope: Scope, as_json: bool) -> None:
     """Print the outcome of each file, and exit."""
-    parts = read_parts(store)
-    records = records_of(parts, study)
+    store, study, parts = scope.store, scope.study, scope.parts
+    records = records_of(parts, scope.inputs)
     reasons: dict[str, list[dict[str, Any]]] = {}
     for row in each_quarantined(store):
         reasons.setdefault(row["input"], []).append(row)

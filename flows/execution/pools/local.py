@@ -20,6 +20,8 @@ from typing import ParamSpec, Self, TypeVar
 
 import pyarrow as pa
 
+from flows.support.resource_use import COLLECT_AT
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -36,11 +38,10 @@ def cores() -> int:
 def _begin() -> None:
     """Set a worker process up: it ends when the one that started it has ended, even by kill -9, else it would wait.
 
-    Ctrl-C reaches every process of a terminal; that one decides what becomes of it. Sessions are many small objects
-    that stay: looking through them for circles as often as Python does by default takes a sixth of the time. What is
-    freed in Arrow's own allocator stays with the process; jemalloc gives it back.
+    Ctrl-C reaches every process of a terminal; that one decides what becomes of it. What is freed in Arrow's own
+    allocator stays with the process; jemalloc gives it back.
     """
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*COLLECT_AT)
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
