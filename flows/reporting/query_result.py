@@ -61,13 +61,13 @@ def run_query(
     Raises:
         UsageError: the query cannot be run.
     """
-    with query_limits(connection, seconds):
-        try:
-            if store is not None:
-                show_texts(connection, sql, store.texts)
+    try:
+        if store is not None:
+            show_texts(connection, sql, store.texts)  # before the limits: Arrow sets a gigabyte aside, and takes little
+        with query_limits(connection, seconds):
             return fetch_rows(connection, sql, most)
-        except duckdb.Error as error:
-            raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
+    except duckdb.Error as error:
+        raise UsageError(f"the query cannot be run: {first_sentence(error)}") from None
 
 
 def render_answer(

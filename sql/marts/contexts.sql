@@ -3,15 +3,36 @@
 -- Ask for single compactions (`where compaction_id = …`): all of a large store are as many texts as its sessions times
 -- methods and points. Where the texts are read from: see messages.
 create view contexts as
-with kept as (
+with done as (
     select
         stored.compaction_id,
         stored.session_id,
-        any_value(stored.context) as context
+        stored.context
     from context_rows() as stored
     semi join compactions on stored.compaction_id = compactions.compaction_id
     where stored.status = 'done'
-    group by stored.compaction_id, stored.session_id
+),
+
+twice as (  -- After a kill a row can stand in two files: alike.
+    select compaction_id
+    from context_rows()
+    where status = 'done'
+    group by compaction_id
+    having count(*) > 1
+),
+
+kept as (
+    select done.*
+    from done
+    anti join twice on done.compaction_id = twice.compaction_id
+    union all
+    select
+        done.compaction_id,
+        done.session_id,
+        any_value(done.context) as context
+    from done
+    semi join twice on done.compaction_id = twice.compaction_id
+    group by done.compaction_id, done.session_id
 ),
 
 placed as (

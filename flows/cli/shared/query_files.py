@@ -34,9 +34,10 @@ def export_targets(names: Sequence[str], output: Path, format: FileFormat, force
 
 def write_query(store: Store, text: str, output: Path, force: bool, seconds: float | None) -> ExportedFile:
     """Write the answer of a user's own query to a file; it may take so many seconds."""
-    with connect(store.database) as connection, query_limits(connection, seconds):
+    with connect(store.database) as connection:
         show_texts(connection, text, store.texts)
-        return write_answer(connection, "the answer", text, output, force)
+        with query_limits(connection, seconds):
+            return write_answer(connection, "the answer", text, output, force)
 
 
 def write_answer(
