@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from flows.config.study import Study
 from flows.llm.prices import Prices
-from flows.llm.settings import BASE_URL_VARIABLES, KEY_VARIABLES
+from flows.llm.settings import BASE_URL_VARIABLES
 from flows.support.errors import UsageError, install_extra
 
 
@@ -16,11 +16,9 @@ def check_models(study: Study) -> None:
         provider = settings.provider
         if provider == "anthropic" and find_spec("anthropic") is None:
             raise UsageError(f"{settings.spec}: the package anthropic is not installed; {install_extra('anthropic')}")
-        if settings.is_official and not settings.api_key():
-            raise UsageError(
-                f"{settings.spec}: {KEY_VARIABLES[provider]} is not set; set it, or {BASE_URL_VARIABLES[provider]} to "
-                "a server of your own"
-            )
+        if settings.needs_key and not settings.api_key():
+            other = f", or {BASE_URL_VARIABLES[provider]} to a server of your own" if settings.is_official else ""
+            raise UsageError(f"{settings.spec}: {settings.key_name} is not set; set it{other}")
         if study.budget_usd is not None and Prices().bound(settings, 1, 1) is None:
             raise UsageError(
                 f"--budget-usd: the price of {settings.spec} is not known; set input_usd and output_usd (US dollars a "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from compaction.model import CallsStoppedError, ErrorKind, ModelError
 from flows.llm.clients.transport import RETRIED, CallFault, FaultKind
-from flows.llm.settings import KEY_VARIABLES, ModelSettings
+from flows.llm.settings import ModelSettings
 from flows.support.errors import EvalError
 
 ERROR_KINDS: dict[FaultKind, ErrorKind] = {
@@ -26,6 +26,7 @@ LONGEST_REASON = 600
 """Characters of a reason that are kept: some servers answer with a whole page."""
 
 _SHORTEST_KEY = 4
+_KEY_NAME = re.compile(r"KEY|TOKEN|SECRET")
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|key)-[\w*.…-]{6,}|(?<=[Bb]earer )[^\s'\",]+|(?<=api-key: )[^\s'\",]+")
 
 
@@ -89,8 +90,7 @@ def without_secrets(text: str) -> str:
 
 def without_keys(text: str) -> str:
     """The text without keys: neither those of the environment nor what looks like one."""
-    for variable in KEY_VARIABLES.values():
-        key = os.environ.get(variable, "").strip()
-        if len(key) >= _SHORTEST_KEY:
+    for name, value in os.environ.items():
+        if _KEY_NAME.search(name) and len(key := value.strip()) >= _SHORTEST_KEY:
             text = text.replace(key, "[key]")
     return _KEY_LIKE.sub("[key]", text)

@@ -158,7 +158,7 @@ class Sender:
         self._clock = clock
         self._sleep = sleep
         self._beginnings = Beginnings(clock)
-        self._lines: dict[tuple[str, str], _Server] = {}
+        self._lines: dict[tuple[str, str, str], _Server] = {}
         self._unusable: dict[tuple[str, str], str] = {}
         self._breakers: dict[tuple[str, str], Breaker] = {}
         self._rooms: dict[ModelSettings, Rooms] = {}
@@ -215,7 +215,7 @@ class Sender:
                 await line.transport.close()
 
     def _line(self, settings: ModelSettings) -> _Server:
-        server = (settings.provider, settings.base_url)
+        server = (settings.provider, settings.base_url, settings.key_name)
         line = self._lines.get(server)
         if line is None:
             try:

@@ -8,6 +8,7 @@ made, and are never written anywhere.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, get_args
@@ -34,6 +35,9 @@ SAMPLED_CLAUDES = tuple(
     claude-opus-4-2025 claude-opus-4-5 claude-opus-4-6""".split()
 )
 """Beginnings of the names of the Claude models that take a temperature; later ones, from Opus 4.7 on, refuse it."""
+
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 def _price(about: str, example: float) -> Key:
@@ -88,6 +92,14 @@ class ModelSettings:
         bool,
         Key("Whether an answer of another model than the one that was asked is an error. Gateways may rename models."),
     ] = True
+    key_variable: Annotated[
+        str | None,
+        Key(
+            "Name of the environment variable that holds its key, where several providers are asked.",
+            "OPENAI_API_KEY or ANTHROPIC_API_KEY",
+            example="GEMINI_API_KEY",
+        ),
+    ] = None
     timeout: Annotated[
         float,
         Key("Seconds of one try, from the request to the last byte of the answer.", least=0, most=86_400, is_open=True),
@@ -116,7 +128,7 @@ class ModelSettings:
         Prices, timeouts and checks cannot.
         """
         found = asdict(self)
-        for name in ("spec", "check_model", "timeout", "input_usd", "output_usd", "cached_input_usd"):
+        for name in ("spec", "check_model", "key_variable", "timeout", "input_usd", "output_usd", "cached_input_usd"):
             del found[name]
         found["reasoning_tokens"] = self.reasoning_tokens or 0  # more room changes no answer that fits
         return {"provider": self.provider, "model": self.model, **found}
@@ -126,9 +138,19 @@ class ModelSettings:
         """Whether the provider itself serves it: its prices hold, and a key is needed."""
         return self.base_url == BASE_URLS[self.provider]
 
+    @property
+    def key_name(self) -> str:
+        """The environment variable that holds its key."""
+        return self.key_variable or KEY_VARIABLES[self.provider]
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether no call can be made without a key."""
+        return self.is_official or bool(self.key_variable)
+
     def api_key(self) -> str | None:
         """The key from the environment; None when there is none."""
-        return os.environ.get(KEY_VARIABLES[self.provider]) or None
+        return os.environ.get(self.key_name) or None
 
 
 SETTINGS: Mapping[str, Key] = keys_of(ModelSettings)
@@ -174,10 +196,13 @@ def make_settings(
         raise UsageError(f"{at_url}: expected an http or https address, found {values['base_url']!r}")
     if address.username or address.password or address.query:
         raise UsageError(
-            f"{at_url}: an address with a user, a password or a query would be stored; "
-            f"put the key into {KEY_VARIABLES[provider]}"
+            f"{at_url}: an address with a user, a password or a query would be stored; put the key into the environment"
         )
     found = ModelSettings(spec=spec, **values)
+    if found.key_variable and not _VARIABLE.fullmatch(found.key_variable):
+        raise UsageError(  # it may be the key itself, so it is not repeated
+            f"{at('key_variable')}: expected the name of an environment variable in capitals, such as GEMINI_API_KEY"
+        )
     for name, why in _refused_settings(found):
         raise UsageError(f"{at(name)}: {why}")
     return found

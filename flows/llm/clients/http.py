@@ -20,7 +20,7 @@ import orjson
 from flows.llm.clients.faults import clean_text, connection_fault, read_error, status_fault
 from flows.llm.clients.transport import CallFault
 from flows.llm.retry_after import Raw
-from flows.llm.settings import KEY_VARIABLES, ModelSettings
+from flows.llm.settings import ModelSettings
 
 NO_KEY = "none"
 """Sent to servers that need no key; the SDKs want something."""
@@ -41,13 +41,12 @@ class Key:
     """The key of a provider, or the reason why there is none to send."""
 
     def __init__(self, settings: ModelSettings) -> None:
-        variable = KEY_VARIABLES[settings.provider]
         key = (settings.api_key() or "").strip()
         self.problem = ""
-        if not key and settings.is_official:
-            self.problem = f"{variable} is not set: {settings.base_url} needs a key"
+        if not key and settings.needs_key:
+            self.problem = f"{settings.key_name} is not set: {settings.base_url} needs a key"
         elif not (key.isascii() and key.isprintable()):
-            self.problem = f"{variable} holds characters that no header can carry"
+            self.problem = f"{settings.key_name} holds characters that no header can carry"
         self.sent = NO_KEY if self.problem or not key else key
         self.secrets = (key,) if key else ()
 

@@ -12,7 +12,7 @@ from flows.llm.clients.transport import CallFault, TokenUse
 from flows.llm.reasoning_room import reasoning_room
 from flows.llm.settings import ModelSettings
 
-_THOUGHT = re.compile(r"\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
+_THOUGHT = re.compile(r"\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
 _REST_OF_THOUGHT = re.compile(r"\A(?:(?!<think(?:ing)?>).)*?^[ \t]*</think(?:ing)?>[ \t]*$", re.DOTALL | re.MULTILINE)
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})\Z")
 _FILE = re.compile(r"(?:-\d{5}-of-\d{5})?\.gguf\Z")
@@ -54,7 +54,7 @@ def answer_text(text: str, request: ModelRequest | None, use: TokenUse) -> str:
 
     Raises CallFault when nothing is left.
     """
-    if "</think" in text or text.lstrip().startswith("<think"):
+    if "</think" in text or text.lstrip().startswith(("<think", "<reasoning>")):
         text = _without_thought(text)
     text = json_text(text) if request is not None and request.schema is not None else text.strip()
     if not text:

@@ -115,6 +115,8 @@ class MockProvider:
     """Whether a request that the real providers refuse is refused (``strict.check``)."""
     caches: PromptCaches | None = None
     """Keeps beginnings of prompts and counts their tokens in ``usage``."""
+    prefix: str = "/v1"
+    """Path of OpenAI's interface; other providers have others."""
     takes: Sequence[str] = ("response_format", "seed")
     """Parameters that it takes beside the providers' own, as compatible servers do: the client sends them to these."""
 
@@ -141,7 +143,7 @@ class MockProvider:
     @property
     def openai_url(self) -> str:
         """Base URL for ``openai:`` models."""
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"http://127.0.0.1:{self.port}{self.prefix}"
 
     @property
     def anthropic_url(self) -> str:
@@ -218,10 +220,10 @@ class MockProvider:
 
         return Starlette(
             routes=[
-                route("/v1/chat/completions", MockProvider.chat),
-                route("/v1/responses", MockProvider.responses),
-                route("/v1/responses/compact", MockProvider.compact),
-                route("/v1/embeddings", MockProvider.embeddings),
+                route(f"{self.prefix}/chat/completions", MockProvider.chat),
+                route(f"{self.prefix}/responses", MockProvider.responses),
+                route(f"{self.prefix}/responses/compact", MockProvider.compact),
+                route(f"{self.prefix}/embeddings", MockProvider.embeddings),
                 route("/v1/messages", MockProvider.messages),
             ]
         )
@@ -282,7 +284,7 @@ class MockProvider:
         try:
             if self.strict:
                 headers = {name.lower(): value for name, value in request.headers.items()}
-                strict.check(request.url.path, headers, raw, self.takes)
+                strict.check(request.url.path.replace(self.prefix, "/v1", 1), headers, raw, self.takes)
             body = orjson.loads(raw)
             response = self.refusal_of(anthropic, body) or answer(self, {**body, "_fault": fault})
         except strict.Refusal as refusal:
