@@ -18,7 +18,13 @@ from tests.nearby import nearby
 ROOT = Path(__file__).parents[1]
 WORKERS = 1 + (os.cpu_count() or 1)
 """Processes of pytest: one more than cores, because many tests wait for processes of their own."""
-STEPS = ("ruff check .", "ruff format --check .", "mypy", "tests.imports", f"pytest -n {WORKERS} --dist worksteal")
+STEPS = (
+    "ruff check .",
+    "ruff format --check .",
+    "mypy",
+    "tests.imports",
+    f"pytest -n {WORKERS} --dist worksteal --durations 10",
+)
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import openai
@@ -92,47 +93,59 @@ async def bare(url: str, requests: list[list[dict[str, str]]], *, aiohttp: bool)
     return spent
 
 
-@pytest.mark.benchmark
-@pytest.mark.timeout(600)
-def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -> None:
-    given = cases(CALLS)
-    figures: dict[str, tuple[float, float]] = {}
-    with serving(text=VERDICT, delay=DELAY) as url:
+@dataclass(frozen=True)
+class Judging:
+    """Seconds of wall time and of this process's CPU, of all verdicts together."""
+
+    cold: tuple[float, float]
+    warm: tuple[float, float]
+    bare: tuple[float, float]
+    aiohttp: tuple[float, float]
+    n_characters: int
+    """Of what one request says."""
+
+
+def measure_judging(folder: Path, calls: int = CALLS, delay: float = DELAY) -> Judging:
+    """Judge, judge the same from the cache, and send the same requests over the SDK alone."""
+    given = cases(calls)
+    with serving(text=VERDICT, delay=delay) as url:
         settings = make_settings("openai:wren-2", {"base_url": url}, "benchmark")
         for name in ("first", "measured"):  # the first opens connections and imports
-            with CallCache(tmp_path / name) as cache:
+            with CallCache(folder / name) as cache:
                 threads = ItemThreads(IN_FLIGHT, cache.flush)
                 gateway = Gateway(
                     cache, concurrency=IN_FLIGHT, only_cached=lambda threads=threads: threads.wants_cached
                 )
                 judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")
-                figures["cold"] = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
+                cold = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
                 n_warm = 3 if name == "measured" else 0
-                figures["warm"] = min((judged(judge, given, threads) for _ in range(n_warm)), default=(0.0, 0.0))
+                warm = min((judged(judge, given, threads) for _ in range(n_warm)), default=(0.0, 0.0))
                 threads.close()
                 gateway.close()
         sent = [
             [{"role": message.role, "content": message.text} for message in judge.request(case).messages]
             for case in given
         ]
+        spent = []
         for aiohttp in (False, True):
             asyncio.run(bare(url, sent[:IN_FLIGHT], aiohttp=aiohttp))
-            figures[f"bare {aiohttp}"] = asyncio.run(bare(url, sent, aiohttp=aiohttp))
-    wall, cpu = figures["cold"]
+            spent.append(asyncio.run(bare(url, sent, aiohttp=aiohttp)))
+    return Judging(cold, warm, *spent, n_characters=sum(len(one["content"]) for one in sent[0]))
+
+
+@pytest.mark.benchmark
+@pytest.mark.timeout(600)
+def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -> None:
+    found = measure_judging(tmp_path)
+    wall, cpu = found.cold
     ideal = CALLS * DELAY / IN_FLIGHT
-    print(
-        f"\n{CALLS:,} verdicts, {len(sent[0][1]['content']) / 1000:.0f} KB each, {IN_FLIGHT} in flight, {DELAY} s each"
-    )
-    bare_walls = ", ".join(f"{figures[f'bare {aiohttp}'][0] / ideal:.2f}" for aiohttp in (False, True))
-    print(f"wall: {wall:.2f} s = {wall / ideal:.2f} x calls x delay / concurrency ({ideal:.2f} s); bare: {bare_walls}")
+    print(f"\n{CALLS:,} verdicts, {found.n_characters / 1000:.0f} KB each, {IN_FLIGHT} in flight, {DELAY} s each")
+    walls = ", ".join(f"{one[0] / ideal:.2f}" for one in (found.bare, found.aiohttp))
+    print(f"wall: {wall:.2f} s = {wall / ideal:.2f} x calls x delay / concurrency ({ideal:.2f} s); bare: {walls}")
     print(f"CPU a call: ours {1000 * cpu / CALLS:.2f} ms", end="")
-    for aiohttp in (False, True):
-        spent = figures[f"bare {aiohttp}"][1]
-        name = "bare client with aiohttp" if aiohttp else "bare client"
+    for name, (_, spent) in {"bare client": found.bare, "bare client with aiohttp": found.aiohttp}.items():
         print(
             f", {name} {1000 * spent / CALLS:.2f} ms (ours less that: {1000 * (cpu - spent) / CALLS:+.2f} ms)", end=""
         )
-    print(
-        f"\nwarm: {CALLS / figures['warm'][0]:,.0f} verdicts a second = {wall / figures['warm'][0]:,.0f} x the cold run"
-    )
-    assert cpu < figures["bare False"][1] + 0.0015 * CALLS
+    print(f"\nwarm: {CALLS / found.warm[0]:,.0f} verdicts a second = {wall / found.warm[0]:,.0f} x the cold run")
+    assert cpu < found.bare[1] + 0.0015 * CALLS
