@@ -113,9 +113,7 @@ def measure_judging(folder: Path, calls: int = CALLS, delay: float = DELAY) -> J
         for name in ("first", "measured"):  # the first opens connections and imports
             with CallCache(folder / name) as cache:
                 threads = ItemThreads(IN_FLIGHT, cache.flush)
-                gateway = Gateway(
-                    cache, concurrency=IN_FLIGHT, only_cached=lambda threads=threads: threads.wants_cached
-                )
+                gateway = Gateway(cache, concurrency=IN_FLIGHT, hold=lambda call, threads=threads: threads.wants_cached)
                 judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")
                 cold = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
                 n_warm = 3 if name == "measured" else 0

@@ -272,7 +272,7 @@ def test_a_backfill_by_batches_pays_half_and_nothing_twice(
         n_sent = int(re.findall(r"(\d+) to be sent in batches", planned.stdout)[0])
         assert provider.requests == []
         left = working_command(*arguments, "--batch", "--no-wait")
-        assert left.exit_code == 3, left.output
+        assert left.exit_code == 4, left.output
         assert "are under way in batches; run the same command again" in left.stdout
         for _ in range(3):
             done = working_command(*arguments, "--batch", "--no-wait")
