@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -68,12 +69,16 @@ PAIRS = (
     Pair(_OH, "openhands.LLMSummarizingCondenser", "openhands_sdk"),
 )
 _CALLED = {
-    _AF: ("compaction.adapters.agent_framework", ("run_awaitable",)),
-    _LC: ("compaction.adapters.langchain", ("run_awaitable", "_updated", "_viewed")),
-    _IN: ("compaction.adapters.inspect_ai", ("run_awaitable",)),
-    _OH: ("openhands.sdk.context.condenser", ("LLMSummarizingCondenser.condense",)),
+    _AF: ("compaction.adapters.agent_framework:run_awaitable",),
+    _LC: (
+        "compaction.adapters.langchain:_updated",
+        "compaction.adapters.langchain:_viewed",
+        "langchain.agents.middleware:ClearToolUsesEdit.apply",
+    ),
+    _IN: ("compaction.adapters.inspect_ai:run_awaitable",),
+    _OH: ("openhands.sdk.context.condenser:LLMSummarizingCondenser.condense",),
 }
-"""Package → where its own work is called, and the names of the calls."""
+"""Package → where its own work is called."""
 
 
 class Watch:
@@ -102,13 +107,11 @@ class Watch:
 @contextmanager
 def watched(package: str) -> Iterator[Watch]:
     """Time what the package itself does."""
-    module, names = _CALLED[package]
     watch, patches = Watch(), []
-    for name in names:
-        *above, last = name.split(".")
-        thing = import_module(module)
-        for step in above:
-            thing = getattr(thing, step)
+    for place in _CALLED[package]:
+        module, _, names = place.partition(":")
+        *above, last = names.split(".")
+        thing = reduce(getattr, above, import_module(module))
         patches.append(patch.object(thing, last, watch.timing(getattr(thing, last))))
     for one in patches:
         one.start()
