@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,87 +34,97 @@ class Models:
         return json.dumps({"criterionResults": results, "aggregateScore": 3.0, "dimensionScores": {}})
 
 
-def judged_by(provider: MockProvider) -> Counter[str]:
-    return Counter(one.body["model"] for one in provider.requests if asked_of_a_judge(one.body))
+class Served:
+    """The provider of these models."""
+
+    def __init__(self, provider: MockProvider, models: Models) -> None:
+        self.provider, self.models = provider, models
+
+    def judged(self) -> Counter[str]:
+        """Verdicts asked so far, by model."""
+        return Counter(one.body["model"] for one in self.provider.requests if asked_of_a_judge(one.body))
 
 
-@pytest.mark.slow
-def test_members_are_paid_once_and_no_model_judges_its_own_summaries(
-    tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     models = Models()
     with MockProvider(handler=models) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
-        store = tmp_path / "store"
-        logs = write_session(tmp_path / "logs" / "orchard.jsonl", "session-0", 25)
-        methods = ("--points", "messages:30", "--strategies", "none,freeform_summary", "--summarizer", "openai:m")
-        options = (logs, "--store", store, *methods, "--judges", "openai:m,openai:a,openai:b", "--panel-rule", "mean")
+        yield Served(provider, models)
 
-        planned = working_command("plan", *options, "--json")
-        assert planned.exit_code == 0, planned.output
-        lines = {line["model"]: line for line in json.loads(planned.stdout)["calls"] if line["stage"] == "score"}
-        assert set(lines) == {"openai:m", "openai:a", "openai:b"}
-        assert not provider.requests
 
-        models.down = "b"
-        broken = working_command("run", *options, "--quiet")
-        assert broken.exit_code != 0, broken.output
-        reasons = query(store, "SELECT DISTINCT unscored_reason FROM scores JOIN judges USING (judge_id) "
-                               "WHERE judge LIKE 'mean of%'")  # fmt: skip
-        assert all("of 3 members gave no verdict (openai:b" in reason for (reason,) in reasons)
-        models.down = ""
-        before = judged_by(provider)
-        whole = working_command("run", *options, "--quiet")
-        assert whole.exit_code == 0, whole.output
-        after = judged_by(provider) - before
-        assert set(after) == {"b"}  # the verdicts of the others are in the store
+@pytest.mark.slow
+def test_members_are_paid_once_and_no_model_judges_its_own_summaries(
+    tmp_path: Path, working_command: Command, served: Served
+) -> None:
+    store = tmp_path / "store"
+    logs = write_session(tmp_path / "logs" / "orchard.jsonl", "session-0", 25)
+    methods = ("--points", "messages:30", "--strategies", "none,freeform_summary", "--summarizer", "openai:m")
+    options = (logs, "--store", store, *methods, "--judges", "openai:m,openai:a,openai:b", "--panel-rule", "mean")
 
-        found = query(
-            store,
-            "SELECT method, judge, count(*) AS n, round(avg(score), 6), any_value(reasoning) FROM scores "
-            "JOIN judges USING (judge_id) JOIN stg_answers USING (answer_id) JOIN stg_methods USING (method_id) "
-            "GROUP BY method, judge",
-        )
-        by = {(method, judge.split(" (")[0]): (n, score, text) for method, judge, n, score, text in found}
-        n_none, n_summary = by["none", "openai:a"][0], by["freeform_summary", "openai:a"][0]
-        assert ("freeform_summary", "openai:m") not in by
-        assert by["none", "openai:m"][0] == n_none
-        assert by["none", "mean of openai:m"][:2] == (n_none, 3.333333)
-        assert by["freeform_summary", "mean of openai:m"][:2] == (n_summary, 2.5)
-        assert "left out, as its model wrote the summary" in by["freeform_summary", "mean of openai:m"][2]
-        assert lines["openai:m"]["calls"] < lines["openai:a"]["calls"] == lines["openai:b"]["calls"]
-        pairs = query(
-            store,
-            "SELECT DISTINCT left(member_a, 8), left(member_b, 8), abs(mean_difference), exact FROM panel_agreement "
-            "WHERE level = 'overall'",
-        )
-        assert sorted(row[2:] for row in pairs) == [(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]
-        assert query(store, "SELECT item, n > 0 FROM judge_remarks WHERE item LIKE 'leaves%'") == [
-            ("leaves members out", True)
-        ]
-        [(panel,)] = query(store, "SELECT judge_id FROM judges WHERE judge LIKE 'mean of%'")
-        board = working_command("leaderboard", "--store", store, "--judge", panel)
-        assert "one member is left out, because its model wrote" in " ".join(board.output.split())
+    planned = working_command("plan", *options, "--json")
+    assert planned.exit_code == 0, planned.output
+    lines = {line["model"]: line for line in json.loads(planned.stdout)["calls"] if line["stage"] == "score"}
+    assert set(lines) == {"openai:m", "openai:a", "openai:b"}
+    assert not served.judged()
 
-        before = judged_by(provider)
-        added = working_command(
-            "backfill", "--store", store, "--judges", "openai:m,openai:a", "--own-summaries", "--quiet"
-        )
-        assert added.exit_code == 0, added.output
-        asked = judged_by(provider) - before
-        [(n_answers,)] = query(
-            store, "SELECT count(*) FROM stg_answers JOIN stg_methods USING (method_id) WHERE method LIKE 'freeform%'"
-        )
-        assert asked == Counter(m=n_answers)  # what is missing of the new panel, and nothing else
-        alone = working_command("backfill", "--store", store, "--judge", "openai:m", "--quiet", "--json")
-        assert json.loads(alone.stdout)["nothing_to_do"] is True
-        assert query(store, "SELECT n FROM judge_remarks WHERE item = 'judges summaries of its own model'") != []
-        [(single,)] = query(store, "SELECT judge_id FROM judges WHERE judge LIKE 'openai:m%'")
-        page = working_command("report", tmp_path / "page.html", "--store", store, "--judge", single, "--quiet")
-        assert page.exit_code == 0, page.output
-        assert "also wrote the summaries behind" in (tmp_path / "page.html").read_text("utf-8")
+    served.models.down = "b"
+    broken = working_command("run", *options, "--quiet")
+    assert broken.exit_code != 0, broken.output
+    reasons = query(store, "SELECT DISTINCT unscored_reason FROM scores JOIN judges USING (judge_id) "
+                           "WHERE judge LIKE 'mean of%'")  # fmt: skip
+    assert all("of 3 members gave no verdict (openai:b" in reason for (reason,) in reasons)
+    served.models.down = ""
+    before = served.judged()
+    whole = working_command("run", *options, "--quiet")
+    assert whole.exit_code == 0, whole.output
+    after = served.judged() - before
+    assert set(after) == {"b"}  # the verdicts of the others are in the store
+
+    found = query(
+        store,
+        "SELECT method, judge, count(*) AS n, round(avg(score), 6), any_value(reasoning) FROM scores "
+        "JOIN judges USING (judge_id) JOIN stg_answers USING (answer_id) JOIN stg_methods USING (method_id) "
+        "GROUP BY method, judge",
+    )
+    by = {(method, judge.split(" (")[0]): (n, score, text) for method, judge, n, score, text in found}
+    n_none, n_summary = by["none", "openai:a"][0], by["freeform_summary", "openai:a"][0]
+    assert ("freeform_summary", "openai:m") not in by
+    assert by["none", "openai:m"][0] == n_none
+    assert by["none", "mean of openai:m"][:2] == (n_none, 3.333333)
+    assert by["freeform_summary", "mean of openai:m"][:2] == (n_summary, 2.5)
+    assert "left out, as its model wrote the summary" in by["freeform_summary", "mean of openai:m"][2]
+    assert lines["openai:m"]["calls"] < lines["openai:a"]["calls"] == lines["openai:b"]["calls"]
+    pairs = query(
+        store,
+        "SELECT DISTINCT left(member_a, 8), left(member_b, 8), abs(mean_difference), exact FROM panel_agreement "
+        "WHERE level = 'overall'",
+    )
+    assert sorted(row[2:] for row in pairs) == [(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]
+    assert query(store, "SELECT item, n > 0 FROM judge_remarks WHERE item LIKE 'leaves%'") == [
+        ("leaves members out", True)
+    ]
+    [(panel,)] = query(store, "SELECT judge_id FROM judges WHERE judge LIKE 'mean of%'")
+    board = working_command("leaderboard", "--store", store, "--judge", panel)
+    assert "one member is left out, because its model wrote" in " ".join(board.output.split())
+
+    before = served.judged()
+    added = working_command("backfill", "--store", store, "--judges", "openai:m,openai:a", "--own-summaries", "--quiet")
+    assert added.exit_code == 0, added.output
+    asked = served.judged() - before
+    [(n_answers,)] = query(
+        store, "SELECT count(*) FROM stg_answers JOIN stg_methods USING (method_id) WHERE method LIKE 'freeform%'"
+    )
+    assert asked == Counter(m=n_answers)  # what is missing of the new panel, and nothing else
+    alone = working_command("backfill", "--store", store, "--judge", "openai:m", "--quiet", "--json")
+    assert json.loads(alone.stdout)["nothing_to_do"] is True
+    assert query(store, "SELECT n FROM judge_remarks WHERE item = 'judges summaries of its own model'") != []
+    [(single,)] = query(store, "SELECT judge_id FROM judges WHERE judge LIKE 'openai:m%'")
+    page = working_command("report", tmp_path / "page.html", "--store", store, "--judge", single, "--quiet")
+    assert page.exit_code == 0, page.output
+    assert "also wrote the summaries behind" in (tmp_path / "page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
