@@ -8,7 +8,7 @@ create table judges (
     -- version; of a panel of those of its members
     protocol varchar not null,  -- study: the compacted context is shown; closed: question, answer and truth only; else
     -- what the embedded judge reads
-    params varchar not null check (json_valid(params)),  -- Parameters of the judge as JSON text; of a panel its rule and
-    -- the ids of its members
+    params varchar not null check (json_valid(params)),  -- Parameters of the judge as JSON text; of a panel its
+    -- rule and the ids of its members
     created_at timestamp not null  -- When this version was first used, in UTC
 );
