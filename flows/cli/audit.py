@@ -126,7 +126,7 @@ def gradings(
     "audit validity --judge openai:gpt-5.2 --questions 6 --budget-usd 2",
     order=5,
 )
-@takes_study(*JUDGING)
+@takes_study(*JUDGING, "responder")
 def validity(
     given: Given,
     questions: Annotated[
@@ -137,8 +137,10 @@ def validity(
 ) -> None:
     """Alter true answers of the store's questions in known ways, and see whether the judge's scores follow.
 
-    Each alteration has a mean that is right for it: 4.7 or more for the truth, little for a denial. What a judge passes
-    and fails stands in the table judge_validity and beside its figures. One call for each question and alteration.
+    Each alteration has a mean that is right for it: 4.7 or more for the truth, little for a denial. The same facts in
+    another form (longer, in another order, under headings) have to leave the score within 0.25, and so have the words
+    of the model that judges beside those of another that --responder names. What a judge passes and fails stands in the
+    table judge_validity and beside its figures. One call for each question and alteration.
     """
     from flows.pipeline.load.provenance import Provenance
     from flows.pipeline.load.tables import rebuild_database
@@ -166,12 +168,29 @@ def validity(
             "passes": row["passes"],
         }
         for row in rows
-        if row["mean"] is not None
+        if row["mean"] is not None and row["effect"] is None
+    ]
+    biases = [
+        {
+            "bias": row["about"],
+            "answers": row["n"],
+            "effect": row["effect"],
+            "from": row["effect_low"],
+            "to": row["effect_high"],
+            "required": f"{row['required_low']:.2f} to {row['required_high']:.2f}",
+            "passes": row["passes"],
+        }
+        for row in rows
+        if row["effect"] is not None
     ]
     _print_table(shown)
-    o.echo(
-        f"{sum(row['passes'] for row in shown)} of {len(shown)} checks passed; from, to: 95 % interval over sessions"
-    )
+    if biases:
+        o.echo("")
+        _print_table(biases)
+    told = [row["passes"] for row in (*shown, *biases) if row["passes"] is not None]
+    o.echo(f"{sum(told)} of {len(told)} checks passed; from, to: 95 % interval over sessions")
+    if len(told) < len(shown) + len(biases):
+        o.echo("where it passes neither way more questions or sessions would tell: --questions")
     o.echo_store(target)
 
 

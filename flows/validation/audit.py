@@ -6,20 +6,23 @@ it, and a gateway, so that every call is paid for once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from compaction.model import Model
 from compaction.testing import ScriptedModel
 from flows.config.study import IN_FLIGHT, Study
 from flows.llm.budget import Budget
 from flows.llm.cache.meter import MeterReading
 from flows.llm.calling_for import calling_for
 from flows.llm.gateway import Gateway
+from flows.llm.remote_model import RemoteModel
+from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.selection import answers_in
-from flows.pipeline.engine import engine_calling, engine_for
+from flows.pipeline.engine import engine_calling, engine_for, no_gateway
 from flows.pipeline.plan import ScoreJob
 from flows.pipeline.tasks.score import cases_of
 from flows.pipeline.tasks.task_context import session
@@ -33,7 +36,7 @@ from flows.support.ids import bucket_bits
 from flows.support.progress import Note, Report
 from judge import Judge, JudgeCase
 from judge.audit.attacks import AttackReport, measure_attacks
-from judge.audit.clear_cases import Grading, Run, clear_cases, grade_clear_cases
+from judge.audit.clear_cases import Grading, clear_cases, grade_clear_cases
 from judge.audit.leakage import Leakage, Sample, form_of, measure_leakage
 from judge.blinding import context_text
 from judge.llm import ModelJudge, Protocol
@@ -107,25 +110,43 @@ def _cases(store: Store, study: Study, info: SessionInfo, jobs: list[ScoreJob]) 
         yield asked.job, asked.case
 
 
+@dataclass(frozen=True)
+class Judging:
+    """A study's judge, and the ways to ask it and other models."""
+
+    judge: Judge
+    run: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+    """A ``map`` that asks for several cases at a time and tells how far it is."""
+    model: Callable[[ModelSettings], Model]
+    """Another language model, whose calls go through the same cache and budget; beside a model that judges only."""
+
+
 @contextmanager
-def _open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Note | None]]:
-    """The study's judge, and a note of its calls' cost. A language model calls through the store's call cache."""
+def _open_judge(store: Store, study: Study) -> Iterator[tuple[Judge, Callable[[ModelSettings], Model], Note | None]]:
+    """The study's judge, other models, and a note of the calls' cost; they call through the store's call cache."""
     engine = engine_for(study)
     if "judge" not in engine.remote:
-        yield engine.judge, None
+        yield engine.judge, lambda settings: RemoteModel(settings, no_gateway), None
         return
     with open_cache(store) as cache:
         budget = Budget(study.budget_usd, study.budget_tokens)
         gateway = Gateway(cache, run_id=f"audit {now()}", concurrency=study.concurrency or IN_FLIGHT, budget=budget)
         with gateway, calling_for("audit", ""):
             judge = engine_calling(study, lambda: gateway).judge
-            yield judge, lambda share: cache.meter.read().since(MeterReading(), share)
+            yield (
+                judge,
+                lambda settings: RemoteModel(settings, lambda: gateway),
+                lambda share: cache.meter.read().since(MeterReading(), share),
+            )
 
 
 @contextmanager
-def open_judging(store: Store, study: Study, report: Report, what: str) -> Iterator[tuple[Judge, Run]]:
-    """The study's judge, and a ``map`` that asks it for several cases at a time and tells how far it is."""
-    with _open_judge(store, study) as (judge, note), ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool:
+def open_judging(store: Store, study: Study, report: Report, what: str) -> Iterator[Judging]:
+    """Open the study's judge, with its call cache and threads."""
+    with (
+        _open_judge(store, study) as (judge, model, note),
+        ThreadPoolExecutor(study.concurrency or IN_FLIGHT) as pool,
+    ):
 
         def run(function: Any, items: Any) -> Any:
             todo = list(items)
@@ -134,7 +155,7 @@ def open_judging(store: Store, study: Study, report: Report, what: str) -> Itera
                     told.advance(1)
                     yield result
 
-        yield judge, run
+        yield Judging(judge, run, model)
 
 
 def attacks(store: Store, study: Study, report: Report) -> AttackReport:
@@ -142,14 +163,14 @@ def attacks(store: Store, study: Study, report: Report) -> AttackReport:
 
     Raises CallsStoppedError at the budget.
     """
-    with open_judging(store, study, report, "cases") as (judge, run):
-        return measure_attacks(judge, [clear.case for clear in clear_cases()], run=run)
+    with open_judging(store, study, report, "cases") as opened:
+        return measure_attacks(opened.judge, [clear.case for clear in clear_cases()], run=opened.run)
 
 
 def check_gradings(store: Store, study: Study, report: Report) -> list[Grading]:
     """Have the judge grade answers that are plainly right or wrong."""
-    with open_judging(store, study, report, "cases") as (judge, run):
-        return grade_clear_cases(judge, run=run)
+    with open_judging(store, study, report, "cases") as opened:
+        return grade_clear_cases(opened.judge, run=opened.run)
 
 
 def _counted_as_audit(function: Any) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import product
 
+from compaction import Message
+from compaction.model import CallsStoppedError, Model, ModelError, ModelRequest
 from flows.config.study import Study
 from flows.pipeline.engine import engine_for
 from flows.pipeline.tasks.task_context import session
@@ -24,7 +27,8 @@ def check_validity(store: Store, study: Study, a_type: int, report: Report) -> l
 
     Args:
         store: Must have questions.
-        study: Names the judge and its rubric.
+        study: Names the judge and its rubric. Where a language model judges and another one answers, each puts the
+            truths into its own words, for the check of self-preference.
         a_type: Questions of each type, spread over the sessions.
         report: Is told of the calls.
 
@@ -35,8 +39,35 @@ def check_validity(store: Store, study: Study, a_type: int, report: Report) -> l
     answers = list(_true_answers(store, study, a_type))
     if not answers:
         raise UsageError(f"store {store.name} has no questions yet; make some with: compaction-eval run")
-    with open_judging(store, study, report, "answers") as (judge, run):
-        return measure_validity(judge, answers, run)
+    with open_judging(store, study, report, "answers") as opened:
+        models = [study.settings(spec) for spec in (*study.judge_specs, study.responder)]
+        if len(models) == 2 and all(models) and models[0] != models[1]:  # a panel has no words of its own
+            writers = [opened.model(settings) for settings in models if settings]
+            words = list(opened.run(lambda asked: _reword(*asked), list(product(writers, answers))))
+            own, others = words[: len(answers)], words[len(answers) :]
+            answers = [
+                replace(answer, own_words=said, other_words=other_said)
+                for answer, said, other_said in zip(answers, own, others, strict=True)
+            ]
+        return measure_validity(opened.judge, answers, opened.run)
+
+
+_REWORD = (
+    "Put the text into your own words. Keep every fact, name, number, path, command and quoted value exactly as it is, "
+    "add nothing, leave nothing out, and keep the language. Reply with the text alone."
+)
+
+
+def _reword(writer: Model, answer: TrueAnswer) -> str | None:
+    """A truth in a model's own words; None where the call failed."""
+    text = answer.case.answer
+    asked = (Message("system", _REWORD), Message("user", text))
+    try:
+        return writer.complete(ModelRequest(asked, 200 + len(text))).text
+    except CallsStoppedError:
+        raise
+    except ModelError:
+        return None
 
 
 def note_validity(store: Store, study: Study, rows: Sequence[ValidityRow]) -> None:

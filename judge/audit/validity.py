@@ -1,18 +1,19 @@
 """Checks that a judge sees altered answers: true answers are changed in known ways, and scored again.
 
-Each alteration says what it does and which mean score is right for it. What an alteration cannot be made of (no number
-in the answer, a single item) is left out of its row.
+Each alteration says what it does and which mean score is right for it. Those of a bias keep all facts and change the
+form alone: what counts is the *effect*, the score less that of the same answer in the other form, question by question.
+What an alteration cannot be made of (no number in the answer, a single item) is left out of its row.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
 
-from judge.audit.attacks import estimate_mean
+from judge.audit.attacks import Estimate, estimate_mean
 from judge.audit.clear_cases import Run, Scored
 from judge.scoring import Judge, JudgeCase, JudgeError
 
@@ -37,6 +38,19 @@ PLAN = (
 )
 """What is true of any task, and says nothing of this one."""
 
+MOST_EFFECT = 0.25
+"""Points by which form alone may move a judge. Ours: half of the least step that a verdict's scores can differ by."""
+
+PADDING = (
+    "To answer this, it helps to go through the question step by step and to look at everything that was asked.",
+    "The points below are given in the way in which they can be told, one after the other, without any haste.",
+    "Each of them deserves attention, and together they form what can be said in reply to the question above.",
+    "It is worth keeping in mind that a question such as this one can be looked at from more than one side.",
+    "In what follows, care was taken to address the question itself and nothing that lies beside it.",
+    "With that, everything that was asked for has been addressed, and the reply comes to its natural end.",
+)
+"""Sentences that say nothing of any task."""
+
 _ITEM = re.compile(r";\s+|\n+")
 _LABEL = re.compile(r"^\s*(\w+):\s+")
 _NUMBER = re.compile(r"\d+")
@@ -59,6 +73,10 @@ class TrueAnswer:
     """True answers to questions of the same type in other sessions."""
     also_true: tuple[str, ...]
     """Other true statements of the same session."""
+    own_words: str | None = None
+    """The truth in words of the model that judges; None where nobody was asked for them."""
+    other_words: str | None = None
+    """The truth in words of another model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,8 @@ class Alteration:
     high: float = 5.0
     below: str = ""
     """An alteration whose mean has to be higher than this one's."""
+    against: str = ""
+    """Of a bias: the alteration of the same facts in another form, before it in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +108,15 @@ class ValidityRow:
     """0-5, without instruction following; None with no scored answer."""
     ci_low: float | None
     ci_high: float | None
+    effect: float | None
+    """Of a bias: points by which the form moves the score; None of others."""
+    effect_low: float | None
+    effect_high: float | None
     required_low: float
+    """Of the mean; of a bias, of the effect."""
     required_high: float
     passes: bool | None
-    """None with no scored answer."""
+    """None with no scored answer, and of a bias whose interval can be both: more questions would tell."""
 
 
 def measure_validity(judge: Judge, answers: Sequence[TrueAnswer], run: Run = map) -> list[ValidityRow]:
@@ -103,42 +128,78 @@ def measure_validity(judge: Judge, answers: Sequence[TrueAnswer], run: Run = map
         run: ``map``, or one that asks for several cases at a time.
     """
     made = [
-        (alteration.id, answer.cluster, replace(answer.case, answer=text, states=None))
+        (alteration.id, number, replace(answer.case, answer=text, states=None))
         for number, answer in enumerate(answers)
         for alteration in ALTERATIONS
         if (text := alteration.alter(answer, Random(f"{alteration.id} {number}"))) is not None  # noqa: S311
     ]
     scored = run(lambda case: _overall(judge, case), [case for _, _, case in made])
-    found: dict[str, list[tuple[str, float | None]]] = {}
-    for (id, cluster, _), (score, _) in zip(made, scored, strict=True):
-        found.setdefault(id, []).append((cluster, score))
+    found: dict[str, dict[int, float | None]] = {}
+    for (id, number, _), (score, _) in zip(made, scored, strict=True):
+        found.setdefault(id, {})[number] = score
+    sessions = [answer.cluster for answer in answers]
     rows: list[ValidityRow] = []
     for alteration in ALTERATIONS:
-        rows.append(_row(alteration, found.get(alteration.id, []), {row.alteration: row.mean for row in rows}))
+        scores = found.get(alteration.id, {})
+        effect = Estimate(None)
+        if alteration.against:
+            effect = _effect(scores, found.get(alteration.against, {}), sessions)
+        mean = estimate_mean([(sessions[number], score) for number, score in scores.items()])
+        rows.append(_row(alteration, scores, mean, effect, {row.alteration: row.mean for row in rows}))
     return rows
 
 
+def _effect(
+    scores: Mapping[int, float | None], others: Mapping[int, float | None], sessions: Sequence[str]
+) -> Estimate:
+    """The mean over sessions of what the form adds to a score, where both forms have one."""
+    differences = [
+        (sessions[number], score - other)
+        for number, score in scores.items()
+        if score is not None and (other := others.get(number)) is not None
+    ]
+    return estimate_mean(differences)
+
+
 def _row(
-    alteration: Alteration, scores: Sequence[tuple[str, float | None]], means: dict[str, float | None]
+    alteration: Alteration,
+    scores: Mapping[int, float | None],
+    known: Estimate,
+    effect: Estimate,
+    means: Mapping[str, float | None],
 ) -> ValidityRow:
-    known = estimate_mean(scores)
     higher = means.get(alteration.below)
-    high = alteration.high if higher is None else min(alteration.high, higher)
+    low, high = alteration.low, alteration.high if higher is None else min(alteration.high, higher)
     passes = None
-    if known.mean is not None:
-        passes = alteration.low <= round(known.mean, 9) <= high and (higher is None or known.mean < higher)
+    if alteration.against:
+        low, high = -MOST_EFFECT, MOST_EFFECT
+        passes = _is_unmoved(effect)
+    elif known.mean is not None:
+        passes = low <= round(known.mean, 9) <= high and (higher is None or known.mean < higher)
     return ValidityRow(
         alteration.id,
         alteration.about,
-        sum(score is not None for _, score in scores),
-        sum(score is None for _, score in scores),
+        sum(score is not None for score in scores.values()),
+        sum(score is None for score in scores.values()),
         known.mean,
         known.low,
         known.high,
-        alteration.low,
+        effect.mean,
+        effect.low,
+        effect.high,
+        low,
         high,
         passes,
     )
+
+
+def _is_unmoved(effect: Estimate) -> bool | None:
+    """Whether the whole interval is within ``MOST_EFFECT``; None where it is not and 0 is in it."""
+    if effect.low is None or effect.high is None:
+        return None
+    if effect.low >= -MOST_EFFECT and effect.high <= MOST_EFFECT:
+        return True
+    return None if effect.low <= 0 <= effect.high else False
 
 
 def _overall(judge: Judge, case: JudgeCase) -> Scored:
@@ -230,6 +291,30 @@ def _lengthened(answer: TrueAnswer, _: Random) -> str | None:
     return f"{text}\n{more[: 9 * len(text)]}" if len(more) >= 4 * len(text) else None
 
 
+def _padded(answer: TrueAnswer, random: Random) -> str:
+    """The truth between sentences that say nothing, at least twice as long as it is."""
+    text, more = answer.case.answer, list[str]()
+    while sum(map(len, more)) < 2 * len(text):
+        more += random.sample(PADDING, len(PADDING))
+    half = len(more) // 2
+    return "\n\n".join((" ".join(more[:half]), text, " ".join(more[half:])))
+
+
+def _reversed(answer: TrueAnswer, _: Random) -> str | None:
+    items = split_items(answer.case.answer)
+    return "\n".join(reversed(items)) if len(items) >= 2 else None
+
+
+def _in_order(answer: TrueAnswer, _: Random) -> str | None:
+    items = split_items(answer.case.answer)
+    return "\n".join(items) if len(items) >= 2 else None
+
+
+def _styled(answer: TrueAnswer, _: Random) -> str:
+    items = split_items(answer.case.answer) or [answer.case.answer]
+    return "\n".join(("# Answer", "", "## What is known", "", *(f"- **{item}**" for item in items)))
+
+
 def _next_number(number: str) -> str:
     return str(int(number) + 7) if len(number) < 20 else number[::-1]
 
@@ -265,5 +350,16 @@ ALTERATIONS: tuple[Alteration, ...] = (
     Alteration("half", "half of the truth's items", _first(0.5), low=2.0, high=3.5),
     Alteration("quarter", "a quarter of the truth's items", _first(0.25), low=0.8, high=2.2),
     Alteration("hedged", "the truth as a guess", lambda answer, _: _PERHAPS + answer.case.answer, low=0.2, high=2.5),
+    Alteration("in_order", "the truth's items, a line each", _in_order, low=4.3),
+    Alteration("other_words", "the truth in another model's words", lambda answer, _: answer.other_words, low=4.0),
+    Alteration("bias_length", "length: the truth among words that say nothing", _padded, against="truth"),
+    Alteration("bias_position", "position: the truth's items, the last first", _reversed, against="in_order"),
+    Alteration("bias_style", "style: the truth under headings, in bold", _styled, against="truth"),
+    Alteration(
+        "bias_own_words",
+        "self-preference: the truth in the judge's own words, beside another model's",
+        lambda answer, _: answer.own_words,
+        against="other_words",
+    ),
     Alteration("long", "the truth in a text ten times as long, all of it true", _lengthened, low=4.2),
 )

@@ -10,9 +10,13 @@ create table judge_validity (
     -- NULL where nothing could be altered so
     ci_low double,  -- Lower end of the 95 % interval over sessions; NULL with one session
     ci_high double,  -- Upper end of the 95 % interval over sessions; NULL with one session
-    required_low double not null,  -- Least mean that is right
-    required_high double not null,  -- Greatest mean that is right
-    passes boolean,  -- Whether the mean is within what is required; NULL without a mean
+    effect double,  -- Of a bias: points by which the form alone moves the score, paired; NULL of others
+    effect_low double,  -- Lower end of its 95 % interval over sessions
+    effect_high double,  -- Upper end of its 95 % interval over sessions
+    required_low double not null,  -- Least mean that is right; of a bias, the least effect
+    required_high double not null,  -- Greatest mean that is right; of a bias, the greatest effect
+    passes boolean,  -- Whether it is within what is required; NULL without a mean, and of a bias while its interval
+    -- can be both
     measured_at timestamp not null,  -- When it was measured, in UTC
-    check ((mean is null) = (passes is null))
+    check (mean is not null or passes is null)
 );

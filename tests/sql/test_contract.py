@@ -34,8 +34,8 @@ TABLES = {
     "verdicts": "answer_id judge_id judge_replicate stated_overall stated_dimensions asked_again",
     "calls": "stage model input_tokens output_tokens cost_usd cached seconds status",
     "human_scores": "answer_id rater criterion score sample_id",
-    "judge_validity": "judge_id judge alteration about n n_unscored mean ci_low ci_high required_low required_high "
-    "passes measured_at",
+    "judge_validity": "judge_id judge alteration about n n_unscored mean ci_low ci_high effect effect_low "
+    "effect_high required_low required_high passes measured_at",
     "label_samples": "sample_id answer_id judge_id probability probe_type score_band seed drawn_at",
     "night_figures": "night taken_at run_id engine judge_id judge method_id method dimension mean std_error n_answers "
     "n_sessions rank",

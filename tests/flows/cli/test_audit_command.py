@@ -85,3 +85,34 @@ def test_a_judge_that_does_as_it_is_told_is_found_out_and_asked_once(
         assert n_sent > 0
         assert command("audit", "attacks", *arguments).stdout == first.stdout
         assert len(provider.requests) == n_sent
+
+
+def test_a_judge_that_prefers_its_own_words_is_found_out(
+    store: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def vain(body: dict[str, object]) -> str:
+        if not asked_of_a_judge(body):
+            said = body["messages"][-1]["content"]  # type: ignore[index]
+            return f"in the words of {body['model']}: {said}"
+        verdict = json.loads(handler(body))
+        for result in verdict["criterionResults"]:
+            result["score"] = 5 if "in the words of m:" in json.dumps(body) else 3
+        return json.dumps(verdict)
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with MockProvider(handler=vain) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
+        arguments = ("--judge", "openai:m", "--responder", "openai:n", "--store", store, "--questions", 2)
+        done = command("audit", "validity", *arguments, "--json")
+        assert done.exit_code == 0, done.output
+        rows = {row["alteration"]: row for row in json.loads(done.stdout)}
+        assert rows["bias_own_words"]["effect"] == 2.0
+        assert rows["bias_own_words"]["passes"] is False
+        assert rows["bias_length"]["effect"] == 0.0
+        assert rows["bias_length"]["passes"]
+        n_sent = len(provider.requests)
+        shown = command("audit", "validity", *arguments)
+        assert "self-preference" in shown.stdout
+        assert len(provider.requests) == n_sent
+    query = "SELECT effect, passes FROM judge_validity WHERE alteration = 'bias_own_words'"
+    assert json.loads(command("sql", query, "--store", store, "--json").stdout) == [{"effect": 2.0, "passes": False}]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -59,7 +61,10 @@ def passed(judge: Judge) -> dict[str, bool | None]:
 
 def test_a_judge_that_gives_everything_full_marks_passes_the_truth_alone() -> None:
     found = passed(Scripted(lambda case: 5.0))
-    assert {id for id, passes in found.items() if passes} == {"truth", "other_form", "long"}
+    assert {id for id, passes in found.items() if passes} == {
+        *("truth", "other_form", "long", "in_order"),
+        *("bias_length", "bias_position", "bias_style"),
+    }
 
 
 def test_a_judge_that_knows_only_the_letter_fails_other_forms() -> None:
@@ -113,3 +118,56 @@ def test_half_of_the_items_are_whole_items() -> None:
         "Modified: docs/pilot.md (Fathoms)",
         "Modified: src/lamp.py",
     }
+
+
+def worded(n: int = 3) -> list[TrueAnswer]:
+    return [
+        replace(one, own_words=f"own: {one.case.answer}", other_words=f"other: {one.case.answer}") for one in answers(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bias", "sign"),
+    [("bias_length", "each of them"), ("bias_style", "# Answer"), ("bias_own_words", "own:")],
+)
+def test_a_judge_that_likes_a_form_is_biased_and_by_how_much(bias: str, sign: str) -> None:
+    liking = Scripted(lambda case: 3.0 + (sign.lower() in case.answer.lower()))
+    rows = {row.alteration: row for row in measure_validity(liking, worded())}
+    assert rows[bias].effect == pytest.approx(1.0)
+    assert rows[bias].passes is False
+    others = {"bias_length", "bias_position", "bias_style", "bias_own_words"} - {bias}
+    assert [rows[other].effect for other in others] == [0.0] * 3
+    assert all(rows[other].passes for other in others)
+
+
+def test_a_judge_that_believes_what_stands_first_is_biased_by_position() -> None:
+    liking = Scripted(lambda case: 5.0 if case.answer.startswith(case.probe.ground_truth[:7]) else 3.0)
+    rows = {row.alteration: row for row in measure_validity(liking, answers())}
+    assert rows["bias_position"].effect == pytest.approx(-2.0)
+    assert rows["bias_position"].passes is False
+
+
+def test_a_bias_that_three_sessions_cannot_tell_passes_neither_way() -> None:
+    scores = {0: 5.0, 1: 3.0, 2: 4.2}
+    liking = Scripted(lambda case: scores[int(case.probe.question[-1])] if "# Answer" in case.answer else 4.0)
+    numbered = [
+        replace(one, case=replace(one.case, probe=replace(one.case.probe, question=f"Question {one.cluster[1:]}")))
+        for one in answers()
+    ]
+    row = next(row for row in measure_validity(liking, numbered) if row.alteration == "bias_style")
+    assert row.effect == pytest.approx(0.2 / 3)
+    assert row.effect_low is not None
+    assert row.effect_low < 0
+    assert row.passes is None
+
+
+def test_padding_and_headings_keep_every_word_of_the_truth() -> None:
+    for kind, text in TRUTHS.items():
+        padded = altered("bias_length", kind)
+        assert padded is not None
+        assert text in padded
+        assert len(padded) >= 3 * len(text)
+        styled = altered("bias_style", kind)
+        assert styled is not None
+        assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", styled))
+    assert altered("bias_own_words", "decision") is None
