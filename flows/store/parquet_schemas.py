@@ -167,8 +167,8 @@ COMPARISONS = pa.schema(
 )
 """One row a pair of answers, order and judge; ``first`` is ``a`` or ``b``, ``outcome`` too, or ``tie``.
 
-``status`` is ``failed`` where there is no verdict: it is asked for again at the next time. ``is_same``: both answers are
-the same text, which is a tie that nobody was asked for."""
+``status`` is ``failed`` where there is no verdict: it is asked for again at the next time. ``is_same``: both answers
+are the same text, which is a tie that nobody was asked for."""
 
 NEED = pa.struct(
     [

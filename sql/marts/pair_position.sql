@@ -1,13 +1,13 @@
 -- One row per judge in pairs: how far it favours the answer that it is shown first.
 --
--- Of comparisons that were asked, in questions with both orders: each answer was first as often as second there, so that
+-- Of comparisons that were asked, in questions with both orders: each answer was first as often as second there, and
 -- without a bias the one shown first wins half of the time. The interval is clustered.
 create view pair_position as
 with asked as (
     select
         *,
         if(first = 'a', won_by_a, 1 - won_by_a) as won_by_first
-    from stg_comparisons
+    from int_comparisons
     where not is_same
     qualify count(*) over (partition by judge_id, method_a, method_b, probe_id) = 2
 ),

@@ -15,7 +15,7 @@ with questions as (
         avg(won_by_a) as won_by_a,
         min(outcome) = max(outcome) as agrees,
         bool_and(is_same) as is_same
-    from stg_comparisons
+    from int_comparisons
     group by judge_id, judge, method_a, method_b, cluster, session_id, probe_id
     having count(distinct first) = 2
 ),

@@ -44,7 +44,8 @@ EMBEDDED = "embedded-"
 """What the names of the embedded engine's parts begin with."""
 
 SHARDS = tuple(
-    "points compactions probes answers scores label_samples anchor_scores comparisons needs measures replays calls".split()
+    """points compactions probes answers scores label_samples anchor_scores comparisons needs measures replays
+    calls""".split()
 )
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
@@ -59,8 +60,8 @@ STEPS = len(LOADED) + len(MATERIALIZED) + 2
 """Steps of ``rebuild_database``, as its progress counts them."""
 
 MET_TWICE = frozenset(
-    """points compactions probes answers verdicts label_samples anchor_scores comparisons needs measures statement_states
-    replay_calls calls""".split()
+    """points compactions probes answers verdicts label_samples anchor_scores comparisons needs measures
+    statement_states replay_calls calls""".split()
 )
 """Tables of which one row of each key is loaded: a run that was killed can leave a unit of work in two shards."""
 

@@ -16,6 +16,7 @@ from flows.database.sql_model import sql_text
 from flows.llm.calling_for import calling_for
 from flows.llm.remote_model import RemoteModel
 from flows.pipeline.engine import Engine
+from flows.pipeline.plan import unit_statuses
 from flows.pipeline.tasks.task_context import (
     SliceRows,
     Tally,
@@ -78,12 +79,7 @@ def comparisons_to_do(
     """
     with connect(store.database) as connection, with_variables(connection, {"methods": list(methods)}):
         rows = connection.execute(sql_text("queries/pairs", "to_compare")).fetchall()
-    table = store.comparisons.read(["comparison_id", "status"])
-    done = {
-        id
-        for id, status in zip(table["comparison_id"].to_pylist(), table["status"].to_pylist(), strict=True)
-        if status != "failed"
-    }
+    done = _done(store)
     found: dict[str, list[PairJob]] = {}
     asked = 0
     for session_id, probe_id, _, _, a, b, is_same in rows:
@@ -101,12 +97,19 @@ def comparisons_to_do(
     return found
 
 
+def _done(store: Store) -> set[str]:
+    statuses = unit_statuses(store.comparisons, "comparison_id")
+    return {id for id, status in statuses.items() if status != "failed"}
+
+
 @timed_task
 def compare_bucket(
     root: str, study: Study, bucket: Bucket, jobs: Mapping[str, Sequence[PairJob]], tools: TaskTools | None = None
 ) -> Tally:
     """Have the study's judge compare the answers of a bucket that have been chosen."""
     task = TaskContext.of_bucket(root, study, bucket.bits, tools)
+    done = _done(task.store)  # a task is run again when some of it was held for batches
+    jobs = {id: [job for job in of if job.comparison_id not in done] for id, of in jobs.items()}
     tally = Tally.total([_compare_all(task, work) for work in bucket_slices(bucket.sessions, jobs)])
     task.store.comparisons.drop_superseded()
     return tally

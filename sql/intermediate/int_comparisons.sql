@@ -1,7 +1,7 @@
 -- One row per comparison with a verdict, with the methods and the cluster that it belongs to.
-create view stg_comparisons as
+create view int_comparisons as
 select
-    comparisons.comparison_id,
+    comparisons.comparison_id,  -- Hash of judge, answers and order
     comparisons.judge_id,  -- Version of the judge in pairs
     comparisons.judge,  -- Name of the model that judged
     comparisons.session_id,
