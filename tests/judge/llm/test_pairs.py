@@ -17,9 +17,9 @@ class Model:
     """Answers with a text, or fails."""
 
     name = "openai:m"
-    identity = {"model": "m"}
 
     def __init__(self, reply: str | ModelError) -> None:
+        self.identity = {"model": "m"}
         self._reply = reply
         self.asked: list[ModelRequest] = []
 
