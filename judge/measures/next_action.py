@@ -14,7 +14,7 @@ from typing import Literal
 
 from compaction.reading.file_paths import Roots, same_file
 from compaction.reading.shell.commands import Placed, split_options
-from compaction.reading.shell.effects import Effect, stage_effects, unwrapped
+from compaction.reading.shell.effects import Effect, stage_effects, command_words
 from compaction.reading.shell.programs import READERS, SEARCH_VALUES, SEARCHERS, SUBCOMMANDS, word_set
 from compaction.reading.tool_calls import (
     call_effects,
@@ -153,7 +153,7 @@ def _decides_nothing(placed: Placed, effects: Sequence[Effect]) -> bool:
 
 def _stage_action(tool: str, placed: Placed, effects: Sequence[Effect], roots: Roots) -> Action:
     changes = [effect for effect in effects if _is_change(effect, placed, roots)]
-    words = unwrapped(placed)
+    words = command_words(placed)
     program = _program(words)
     if changes:
         return _change(tool, changes, roots, program)

@@ -1,8 +1,9 @@
 -- One row per method whose contexts were asked for the next tool call: how often it differs from what the whole history
 -- leads to, beyond how often that differs from itself.
 --
--- effect = changed - noise, over the same points, so it is paired; its interval is clustered (`cluster_figures`). 0: the
--- model goes on as it would with all of the history. Of `none`, which is a third asking of it, it is 0 but for chance.
+-- effect = changed - noise, over the same points, so it is paired; its interval is clustered (`cluster_figures`).
+-- 0: the model goes on as it would with all of the history. Of `none`, which is a third asking of it, it is 0 but for
+-- chance.
 create view next_action as
 with by_cluster as (
     select

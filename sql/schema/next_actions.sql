@@ -1,9 +1,9 @@
 -- The tool call that a model says comes next at a compaction point; one row per point × context that it was asked from,
 -- the whole history being two.
 create table next_actions (
-    next_action_id varchar not null,
+    next_action_id varchar not null,  -- Identity of the answer
     session_id varchar not null,
-    point_id varchar not null,
+    point_id varchar not null,  -- Compaction point
     compaction_id varchar,  -- Compaction that left the context; NULL for the whole history
     method_id varchar,  -- Method of the compaction; NULL for the whole history
     repetition integer not null check (repetition between 0 and 2),  -- 1 and 2: the whole history, 0: a context

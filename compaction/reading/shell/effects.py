@@ -87,11 +87,11 @@ def program_runs(command: str) -> list[str]:
 
     ``cd app && CI=1 timeout 60 python3 -m pytest -q tests/x.py 2>&1 | tail -5`` runs ``pytest -q tests/x.py``.
     """
-    runs = (words for placed in placed_commands(command, None) if (words := unwrapped(placed)) and _is_run(words))
+    runs = (words for placed in placed_commands(command, None) if (words := command_words(placed)) and _is_run(words))
     return [" ".join(" ".join(words).split())[:300] for words in runs]
 
 
-def unwrapped(placed: Placed) -> list[str]:
+def command_words(placed: Placed) -> list[str]:
     """The words of a command from the program on that it is about: ``python -m pytest -q`` is ``pytest -q``."""
     words = [placed.program, *(w.text for w in placed.words)]
     while len(words) > 2 and (words[0], words[1]) in RUNNERS:
