@@ -77,6 +77,8 @@ class Line:
     """Assumed to come back."""
     cost_usd: float | None = 0.0
     """With the assumed answers; None where the price is not known."""
+    batch_usd: float | None = 0.0
+    """The same with ``--batch``: at the providers' price for batches, and nothing from their prompt caches."""
     most_usd: float | None = 0.0
     """With the longest answers that the limits allow, and the most tokens that any tokenizer makes of the texts."""
     seconds: float | None = None
@@ -134,7 +136,7 @@ class CallRecorder:
             line.calls += calls
             for name in ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens"):
                 setattr(line, name, getattr(line, name) + round(getattr(line, name) * share))
-            for name in ("cost_usd", "most_usd"):
+            for name in ("cost_usd", "batch_usd", "most_usd"):
                 so_far = getattr(line, name)
                 setattr(line, name, None if so_far is None else so_far * (1 + share))
 
@@ -163,10 +165,17 @@ class CallRecorder:
             line.output_tokens += use.output_tokens
             for name, cost in (
                 ("cost_usd", self._prices.cost(settings, use)),
+                ("batch_usd", self._batch_usd(settings, request, use)),
                 ("most_usd", self._prices.bound(settings, most.input_tokens, most.output_tokens)),
             ):
                 so_far = getattr(line, name)
                 setattr(line, name, None if so_far is None or cost is None else so_far + cost)
+
+    def _batch_usd(self, settings: ModelSettings, request: ModelRequest | NativeRequest, use: TokenUse) -> float | None:
+        """The call in a batch, where no beginning is counted on; native calls go into none."""
+        if not isinstance(request, ModelRequest):
+            return self._prices.cost(settings, use)
+        return self._prices.cost(settings, TokenUse(use.input_tokens, use.output_tokens), batch=True)
 
     def _prompt_cache(
         self, settings: ModelSettings, request: ModelRequest | NativeRequest, tokens_a_character: float
@@ -343,6 +352,9 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
             f"answers are assumed to have {ASSUMED_SHARE:.0%} of their token limit; at most is with all of it, and "
             "with a token a byte of what is sent"
         )
+    live, batched = (sum(getattr(line, name) or 0.0 for line in lines) for name in ("cost_usd", "batch_usd"))
+    if live and all(line.batch_usd is not None for line in lines):
+        notes.append(f"with --batch about ${batched:,.2f} instead of ${live:,.2f}: an answer then takes up to a day")
     if study.prober != "embedded":
         notes.append(
             f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "

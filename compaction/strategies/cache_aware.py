@@ -32,7 +32,8 @@ def cache_aware(
     """
     messages = history.messages
     times = [read_time(message) for message in messages]
-    if messages and all(time is None for time in times):
+    of_log = [time for time, message in zip(times, messages, strict=True) if message.seq is not None]
+    if of_log and all(time is None for time in of_log):
         raise NotApplicable("the log has no times of its messages")
     cut = _last_pause(history, times, max(0, cache_seconds - lead_seconds), worth)
     if cut is not None:

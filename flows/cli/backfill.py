@@ -60,16 +60,6 @@ ByDay = Annotated[bool, typer.Option("--by-day", help="Finish a day, the newest 
 Status = Annotated[
     bool, typer.Option("--status", help="Say how far this judge has got, by day and method, and do nothing.")
 ]
-Batch = Annotated[
-    bool,
-    typer.Option(
-        "--batch", help="Have the provider judge in batches: half the price, an answer within a day; waits for it."
-    ),
-]
-NoWait = Annotated[
-    bool,
-    typer.Option("--no-wait", help="With --batch: submit and leave; the same command, run again, takes what is there."),
-]
 
 
 @command(
@@ -89,8 +79,8 @@ def backfill(
     versions: o.Versions = "current",
     by_day: ByDay = False,
     status: Status = False,
-    batch: Batch = False,
-    no_wait: NoWait = False,
+    batch: o.Batch = False,
+    no_wait: o.NoWait = False,
     plan: Annotated[bool, typer.Option("--plan", help="Say what it would do and cost, and do nothing.")] = False,
     log: o.Log = None,
     log_items: o.LogItems = False,
@@ -107,6 +97,7 @@ def backfill(
     """
     from flows.cli.shared.flow_run import print_outcome, run_flow
     from flows.config.model_check import check_models
+    from flows.execution.batch_rounds import Batching
     from flows.execution.prefect_server import prepare
     from flows.execution.run import load_database, running
     from flows.pipeline.backfill.backlog import backlog_of
@@ -131,7 +122,13 @@ def backfill(
     else:
         check_models(effective)
     with (
-        running(effective, report, what="plan" if plan else "backfill", is_whole_store=True) as active,
+        running(
+            effective,
+            report,
+            what="plan" if plan else "backfill",
+            is_whole_store=True,
+            batching=Batching(wait=not no_wait),
+        ) as active,
         active.logged(None if plan else log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.scope.sessions) as found,
     ):
@@ -165,23 +162,24 @@ def _say_plan(store: Store, study: Study, selection: Selection, report: Report, 
 
 def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool, as_json: bool) -> None:
     """Fill the call cache by batches. Ends the command while batches are running, or live calls would be paid twice."""
-    from flows.execution.batch_prefill import judge_in_batches, plan_batches, planned, said
+    from flows.execution.batch_prefill import judge_in_batches, plan_batches, planned
+    from flows.execution.batch_rounds import format_outcome
     from flows.store.call_journal import export_calls
-    from flows.support.errors import DONE, INCOMPLETE
+    from flows.support.errors import DONE, STOPPED
 
     if plan:
         found = plan_batches(active, active.scope.sessions, jobs)
         o.echo_json(asdict(found)) if as_json else o.echo(planned(found))
         raise typer.Exit(DONE)
     outcome = judge_in_batches(active, active.scope.sessions, jobs, wait=wait)
-    active.report.say(said(outcome))
+    active.report.say(format_outcome(outcome))
     if outcome.pending:
         export_calls(active.store, active.calls.cache)
         if as_json:
             o.echo_json({"batches": asdict(outcome), "store": active.root})
         else:
             o.echo(f"{outcome.pending:,} verdicts are under way in batches; run the same command again to take them")
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(STOPPED)
 
 
 async def _backfill(active: Run, selection: Selection, *, by_day: bool, backlog: Backlog) -> None:

@@ -77,16 +77,3 @@ def planned(found: BatchPlan) -> str:
         f"calls, {found.to_send:,} to be sent in batches: {found.input_tokens:,} tokens to send and "
         f"{found.output_tokens:,} to receive at most, {cost}"
     )
-
-
-def said(outcome: BatchOutcome) -> str:
-    """An outcome in a sentence."""
-    parts = [
-        f"{outcome.cached:,} verdicts were cached",
-        f"{outcome.answered:,} came back",
-        f"{outcome.pending:,} are under way",
-        f"{sum(outcome.unusable.values()) + sum(outcome.unserved.values()):,} are left to live calls",
-    ]
-    reasons = {**outcome.unusable, **outcome.unserved}
-    more = "; ".join(f"{number:,} × {reason}" for reason, number in list(reasons.items())[:3])
-    return ", ".join(parts) + (f" ({more})" if more else "")

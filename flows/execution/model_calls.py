@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from flows.config.study import IN_FLIGHT, Study
+from flows.execution.batch_rounds import Batching, BatchRounds
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.meter import MeterReading
@@ -16,7 +17,7 @@ from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls
 from flows.pipeline.engine import Engine
 from flows.pipeline.tasks.task_context import ItemThreads, Tally, TaskTools
-from flows.store.call_cache_sync import open_cache, ship_calls
+from flows.store.call_cache_sync import batches_folder, open_cache, ship_calls
 from flows.store.store import Store
 from flows.support.errors import EvalError
 from flows.support.progress import Note
@@ -28,12 +29,26 @@ OPEN_BATCHES = 8
 class ModelCalls:
     """The model calls of a run. Cache and gateway are opened when the first task that calls a model is submitted."""
 
-    def __init__(self, study: Study, store: Store, stack: ExitStack, run_id: str, other: Calls | None = None) -> None:
-        """``stack`` ends what is opened; ``other`` takes the place of the gateway where nothing is to be called."""
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        stack: ExitStack,
+        run_id: str,
+        other: Calls | None = None,
+        batching: Batching = Batching(),  # noqa: B008 (frozen)
+        report: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """``stack`` ends what is opened; ``other`` takes the place of the gateway where nothing is to be called.
+
+        ``report`` is told what becomes of batches.
+        """
         self.budget = Budget(study.budget_usd, study.budget_tokens)
         """What this run may spend."""
         self.cache: CallCache | None = None
         """What has been paid for."""
+        self.rounds = BatchRounds(batches_folder(store), run_id, self.budget, batching, report)
+        """The calls that are held for batches."""
         self._in_flight = study.concurrency or IN_FLIGHT
         self.items = ItemThreads(self._in_flight, self._note_uses)
         self._store, self._stack, self._run_id = store, stack, run_id
@@ -48,7 +63,11 @@ class ModelCalls:
     @property
     def stopped(self) -> str:
         """Why a model is not asked any more; blank while all are."""
-        return self._gateway.stopped if isinstance(self._gateway, Gateway) else ""
+        return (self._gateway.stopped if isinstance(self._gateway, Gateway) else "") or self.rounds.stopped
+
+    async def fill_batches(self) -> bool:
+        """Have the calls of this round answered in batches; whether another round has more to go on with."""
+        return self.cache is not None and await self.rounds.fill(self.cache)
 
     @cached_property
     def threads(self) -> ThreadPoolExecutor:
@@ -62,7 +81,8 @@ class ModelCalls:
                 run_id=self._run_id,
                 concurrency=self._in_flight,
                 budget=self.budget,
-                only_cached=lambda: self.items.wants_cached,
+                once=self.rounds.are_any,
+                hold=lambda call: self.items.wants_cached or self.rounds.hold(call),
             )
         self._stack.callback(self.items.close)
         pool = ThreadPoolExecutor(OPEN_BATCHES, thread_name_prefix="batch")

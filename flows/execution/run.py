@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from compaction.code_version import code_sha256
 from flows.config.runner_spec import Runner
 from flows.config.study import Study
+from flows.execution.batch_rounds import Batching
 from flows.execution.model_calls import ModelCalls
 from flows.execution.pools.local import OwnThread, Workers, cores
 from flows.execution.run_estimate import EMBEDDED, LEAST_LEFT, earlier_seconds, format_left, seconds_left
@@ -214,6 +215,7 @@ def running(
     executor: StageExecutor | None = None,
     calls: Calls | None = None,
     engine: Engine | None = None,
+    batching: Batching = Batching(),  # noqa: B008 (frozen)
 ) -> Iterator[Run]:
     """The run under way, or a new one, with the store locked.
 
@@ -231,12 +233,13 @@ def running(
     with store.locked(what), ExitStack() as stack:
         started = now()
         run_id = content_id("run", started, os.getpid())
-        model_calls = ModelCalls(study, store, stack, run_id, calls)
+        report = report or Silent()
+        model_calls = ModelCalls(study, store, stack, run_id, calls, batching, report.say)
         run = Run(
             study,
             store,
             stack,
-            report or Silent(),
+            report,
             run_id,
             started,
             Scope(store, study, inputs, is_whole_store=is_whole_store, n_workers=lambda: run.n_workers),

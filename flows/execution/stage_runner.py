@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -76,22 +76,37 @@ def _submit_bucket(run: Run, stage: Stage, bucket: Bucket, key: str) -> Future[T
 async def fan_out(run: Run, stage: str, unit: str, units: Sequence[Unit], key: str | None = None) -> Tally:
     """Run the tasks of a stage, heaviest first, and return the sum of their tallies.
 
+    Tasks that left items, because their calls are held for batches, are run again once these have been answered.
+
     ``key`` names it in the run's record, where that is not what people see it by.
     """
     if not units:
         run.log.tallies.setdefault(stage, Tally())
         return Tally()
-    tallies: list[Tally] = []
+    earlier = run.log.tallies.get(stage, Tally())
+    whole = Tally()
     with run.log.timed(key or stage) as time:
         time.unit = time.unit or unit
-        try:
-            await _all_of(run, stage, unit, units, tallies)
-        finally:
-            whole = Tally.total(tallies)
-            run.log.tallies[stage] = Tally.total([whole, run.log.tallies.get(stage, Tally())])
-            time.add(whole.used, done=whole.done, failed=whole.failed, left=whole.counts.get("left", 0))
-            time.tasks += len(tallies)
-            time.retries += sum(run.log.restarts.pop(_name(stage, unit, one), 0) for one in units)
+        while units:
+            tallies: dict[str, Tally] = {}
+            try:
+                await _all_of(run, stage, unit, units, tallies)
+            finally:
+                done = Tally.total(tallies.values())
+                whole = Tally.total([whole, done])
+                run.log.tallies[stage] = Tally.total([whole, earlier])
+                time.add(done.used, done=done.done, failed=done.failed, left=done.left)
+                time.tasks += len(tallies)
+                time.retries += sum(run.log.restarts.pop(_name(stage, unit, one), 0) for one in units)
+            if not (done.left and await run.calls.fill_batches()):
+                break
+            # In the next round what was left is begun anew, and beside it what has failed.
+            units = [
+                replace(one, n_items=tally.left + tally.failed) for one in units if (tally := tallies[one.key]).left
+            ]
+            n_failed = sum(tallies[one.key].failed for one in units)
+            time.left, time.failed = time.left - done.left, time.failed - n_failed
+            whole.counts["left"], whole.failed = 0, whole.failed - n_failed
     return whole
 
 
@@ -100,7 +115,7 @@ def _name(stage: str, unit: str, one: Unit) -> str:
     return f"{stage} {one.key}: {one.n_items:,} {unit}"
 
 
-async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: list[Tally]) -> None:
+async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallies: dict[str, Tally]) -> None:
     names = {one.key: _name(stage, unit, one) for one in units}
     calls = {names[one.key]: partial(_carry_out, run, one, names[one.key]) for one in units}
     tracked = run.executor.carry_out(stage, calls)
@@ -124,7 +139,7 @@ async def _all_of(run: Run, stage: str, unit: str, units: Sequence[Unit], tallie
                     tally = await (tracked if one.waits else computed)(names[one.key])
                     if one.waits or isinstance(run.workers, OwnThread):
                         tally.used.cpu_seconds = 0.0  # tasks share the run's own process, whose time the run counts
-                    tallies.append(_log_tally(stage, one, tally))
+                    tallies[one.key] = _log_tally(stage, one, tally)
                 del calls[names[one.key]]
                 if not one.waits:
                     shown.advance(one.n_items)
@@ -178,7 +193,7 @@ def _log_tally(stage: str, one: Unit, tally: Tally) -> Tally:
         bucket=one.key,
         done=tally.done,
         failed=tally.failed,
-        left=tally.counts.get("left", 0),
+        left=tally.left,
         seconds=round(tally.used.busy_seconds, 3),
         cpu_seconds=round(tally.used.cpu_seconds, 3),
     )

@@ -75,17 +75,22 @@ class Gateway:
         policy: RetryPolicy = RetryPolicy(),  # noqa: B008 (frozen)
         transport: Callable[[ModelSettings], Transport] = make_transport,
         prices: Prices | None = None,
-        only_cached: Callable[[], bool] = lambda: False,
+        hold: Callable[[ModelCall], bool] = lambda call: False,
+        once: bool = False,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace: float = GRACE,
     ) -> None:
-        """``only_cached`` is asked in the caller's thread: whether its call may be answered from the cache alone."""
+        """``hold`` is asked in the caller's thread about a call that is not cached: whether it is not to be made now.
+
+        With ``once`` a call that failed is not made again, but fails in the same way.
+        """
         self.budget = budget
         self._cache = cache
         self._run_id = run_id
         self._price = (prices or Prices()).cost
-        self._only_cached = only_cached
+        self._hold = hold
+        self._failed: dict[str, ModelError] | None = {} if once else None
         self._grace = grace
         self._flights: dict[str, _CallUnderWay] = {}
         self._lock = threading.Lock()
@@ -108,18 +113,18 @@ class Gateway:
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
         """The model's answer, from the cache or the provider. Blocks.
 
-        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended or only
-        the cache may answer and does not, and UsageError when there is no price for a budget in dollars.
+        Raises ModelError when there is no usable answer, CallsStoppedError when the budget or the run has ended or the
+        call is held, and UsageError when there is no price for a budget in dollars.
         """
         call, is_cached = self._answer(self._call_of(settings, request, request.replicate))
-        return _completion(call, is_cached)
+        return call.completion(cached=is_cached)
 
     def native(
         self, settings: ModelSettings, request: NativeRequest, replicate: int = 0
     ) -> tuple[Mapping[str, Any], Completion]:
         """The response of a compaction on the provider's side, and what it cost. As ``complete``."""
         call, is_cached = self._answer(self._call_of(settings, request, replicate))
-        return call.body, _completion(call, is_cached)
+        return call.body, call.completion(cached=is_cached)
 
     @property
     def stopped(self) -> str:
@@ -166,8 +171,10 @@ class Gateway:
             found = self._stored_answer(asked)
             if isinstance(found, StoredCall):
                 return self._note_use(asked, found), True
-            if self._only_cached():
-                raise CallsStoppedError("the answer is not in the cache")
+            if self._failed is not None and asked.key in self._failed:
+                raise copy_of_error(self._failed[asked.key])
+            if self._hold(asked):
+                raise CallsStoppedError("the answer is not in the cache, and the call is not made now")
             flight, leads = self._join_or_start(asked)
             if leads:
                 self._start(flight, is_stale=found is not None)
@@ -175,6 +182,8 @@ class Gateway:
             if landed is None:
                 continue
             if isinstance(landed, BaseException):
+                if self._failed is not None and isinstance(landed, ModelError):
+                    self._failed[asked.key] = landed
                 raise copy_of_error(landed)
             if leads and not flight.was_found:
                 return landed, False
@@ -384,16 +393,3 @@ def _passes(asked: ModelCall, call: StoredCall) -> bool:
     except ReplyError:
         return False
     return True
-
-
-def _completion(call: StoredCall, is_cached: bool) -> Completion:
-    use = call.use
-    return Completion(
-        call.text,
-        call.model,
-        use.input_tokens,
-        use.output_tokens,
-        call.cost_usd,
-        cached=is_cached,
-        seconds=call.seconds,
-    )

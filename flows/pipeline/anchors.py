@@ -58,7 +58,7 @@ def anchors_to_do(
     """
     if not study.anchors:
         return {}
-    taken = _takings(store, engine.judge_id)
+    taken = takings(store, engine.judge_id)
     last = max((taking for taking in taken if taking <= day), default=None)  # a clock may have been ahead
     if last is not None and last != day and not at_once and (day - last).days < study.anchor_days:
         return {}
@@ -91,7 +91,7 @@ def _stored_anchors(store: Store, study: Study) -> list[dict[str, Any]]:
     return list(json.loads(content)["answers"]) if content is not None else []
 
 
-def _takings(store: Store, judge_id: str) -> dict[date, set[str]]:
+def takings(store: Store, judge_id: str) -> dict[date, set[str]]:
     """Map each day to the anchors that this judge scored on it."""
     table = store.anchor_scores.read(["answer_id", "judge_id", "taken_on", "status"])
     table = table.filter(pc.and_(pc.equal(table["judge_id"], judge_id), pc.equal(table["status"], "done")))

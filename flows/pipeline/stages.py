@@ -12,6 +12,7 @@ from datetime import date
 from typing import Any
 
 from flows.config.study import Study
+from flows.pipeline.anchors import takings
 from flows.pipeline.backfill.backlog import Backlog
 from flows.pipeline.done_marks import DoneMarks, all_marks, study_hash
 from flows.pipeline.engine import Engine, Role, engine_for
@@ -26,6 +27,7 @@ from flows.pipeline.plan import (
     compactions_to_do,
     known_points,
     probes_to_do,
+    scored_answers,
     scores_to_do,
     shuffle_jobs,
 )
@@ -244,6 +246,7 @@ def score_jobs(
 ) -> Tally:
     """Judge answers of a bucket that have been chosen; with a day they are anchors and it is the day's taking."""
     task = TaskContext.of_bucket(root, study, bucket.bits, tools)
+    jobs = _unscored(task, jobs, taken_on)
     tally = Tally.total([score_all(task, work, taken_on) for work in bucket_slices(bucket.sessions, jobs)])
     if not study.on_cluster:
         drop_repeated_scores(task.store, taken_on)
@@ -256,13 +259,24 @@ def score_backlog(
 ) -> Tally:
     """Judge the answers that a backfill has found in a bucket, for one day."""
     task = TaskContext.of_bucket(root, study, bucket.bits, tools)
-    jobs = backlog.jobs(study, bucket.bits, day)
+    jobs = _unscored(task, backlog.jobs(study, bucket.bits, day), None)
     if "judge" in task.engine.remote:
         jobs = shuffle_jobs(jobs, study)
     tally = Tally.total([score_all(task, work) for work in bucket_slices(bucket.sessions, jobs)])
     if not study.on_cluster:
         drop_repeated_scores(task.store, None)
     return tally
+
+
+def _unscored(task: TaskContext, jobs: Jobs, taken_on: date | None) -> dict[str, list[ScoreJob]]:
+    """The jobs that are not done yet: a task is run again when some of it was held for batches."""
+    if taken_on is None:
+        scored = scored_answers(task.store, task.engine.judge_id)
+        return {
+            id: [job for job in of if (job.answer_id, job.judge_replicate) not in scored] for id, of in jobs.items()
+        }
+    taken = takings(task.store, task.engine.judge_id).get(taken_on, set())
+    return {id: [job for job in of if job.answer_id not in taken] for id, of in jobs.items()}
 
 
 def drop_repeated_scores(store: Store, taken_on: date | None) -> None:

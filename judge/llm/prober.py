@@ -17,7 +17,7 @@ from string import Template
 
 from compaction.code_version import identity_version
 from compaction.methods import load_registry
-from compaction.model import Model, ModelError, ModelRequest
+from compaction.model import CallsStoppedError, Model, ModelError, ModelRequest
 from compaction.points import CompactionPoint
 from compaction.reading.message_facts import project_ops
 from compaction.tokens import DEFAULT_ENCODING, TiktokenCounter, TokenCounter
@@ -111,22 +111,36 @@ class ModelProber:
         """
         facts = self._facts(transcript)
         history = cache(lambda: check.all_text(facts.messages[: point.cut_seq]))
+        left_out: Counter[str] = Counter()
+        stops: list[CallsStoppedError] = []
 
         def one(probe_type: ProbeType) -> Probe | NotAsked | ProbeFailed:
+            def note(what: str) -> None:
+                left_out[f"{probe_type}: {what}"] += 1
+
             try:
-                return self._probe(probe_type, facts, point, history)
+                return self._probe(probe_type, facts, point, history, note)
             except ModelError as error:
                 return ProbeFailed(probe_type, str(error))
+            except CallsStoppedError as stop:  # the calls of the other types can go into the same batch
+                stops.append(stop)
+                return ProbeFailed(probe_type, str(stop))
 
-        return tuple(map(one, PROBE_TYPES))
+        found = tuple(map(one, PROBE_TYPES))
+        if stops:
+            raise stops[0]
+        with self._lock:
+            self._left_out += left_out
+        return found
 
     def _probe(
-        self, probe_type: ProbeType, facts: SessionFacts, point: CompactionPoint, history: Callable[[], str]
+        self,
+        probe_type: ProbeType,
+        facts: SessionFacts,
+        point: CompactionPoint,
+        history: Callable[[], str],
+        note: Callable[[str], None],
     ) -> Probe | NotAsked:
-        def note(what: str) -> None:
-            with self._lock:
-                self._left_out[f"{probe_type}: {what}"] += 1
-
         ground = Ground(facts, point.cut_seq, self._counter, _methods(), note, history)
         reasons = []
         try:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from compaction.reading.file_paths import Roots, same_file
 from compaction.reading.shell.commands import Placed, split_options
-from compaction.reading.shell.effects import Effect, stage_effects, command_words
+from compaction.reading.shell.effects import Effect, command_words, stage_effects
 from compaction.reading.shell.programs import READERS, SEARCH_VALUES, SEARCHERS, SUBCOMMANDS, word_set
 from compaction.reading.tool_calls import (
     call_effects,

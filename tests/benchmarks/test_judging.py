@@ -102,9 +102,7 @@ def test_judging_against_the_bare_client_and_against_the_clock(tmp_path: Path) -
         for name in ("first", "measured"):  # the first opens connections and imports
             with CallCache(tmp_path / name) as cache:
                 threads = ItemThreads(IN_FLIGHT, cache.flush)
-                gateway = Gateway(
-                    cache, concurrency=IN_FLIGHT, only_cached=lambda threads=threads: threads.wants_cached
-                )
+                gateway = Gateway(cache, concurrency=IN_FLIGHT, hold=lambda call, threads=threads: threads.wants_cached)
                 judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")
                 figures["cold"] = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)
                 n_warm = 3 if name == "measured" else 0

@@ -92,7 +92,7 @@ STARTED = ("init", "run")
 """Commands that are started by the installed script."""
 LASTING = ("serve", "view")
 """The same, of those that go on until they are stopped."""
-LEFT_UNDER_WAY = 3
+LEFT_UNDER_WAY = 4
 """The exit code of a backfill whose batch has not ended yet."""
 MOST_LOOKS = 5
 """How often the same backfill is run until its batch has."""

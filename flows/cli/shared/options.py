@@ -78,6 +78,20 @@ Log = Annotated[
 LogItems = Annotated[
     bool, typer.Option("--log-items", help="With --log: also one line for each compaction, probe, answer, verdict.")
 ]
+Batch = Annotated[
+    bool,
+    typer.Option(
+        "--batch",
+        help="Have the providers answer in batches: half the price, each answer within a day. Waits for them.",
+    ),
+]
+NoWait = Annotated[
+    bool,
+    typer.Option(
+        "--no-wait",
+        help="Do not wait for batches: end with exit code 4; the same command, run again, goes on from there.",
+    ),
+]
 JudgeOfStore = Annotated[
     str | None,
     typer.Option(

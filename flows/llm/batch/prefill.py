@@ -55,6 +55,9 @@ class Polling:
     """From the first time that a batch whose submission was cut off is not found until it counts as never submitted."""
 
 
+POLLING = Polling()
+
+
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
     """The counts that ``prefill`` would reach. Equal calls are counted once."""
@@ -126,7 +129,8 @@ def prefill(
     stage: str,
     budget: Budget | None = None,
     clients: Clients = batch_client,
-    polling: Polling = Polling(),
+    polling: Polling | None = None,
+    submit: bool = True,
     wait: bool = True,
     stop: threading.Event | None = None,
     report: Callable[[str], None] = lambda text: None,
@@ -143,7 +147,8 @@ def prefill(
         budget: The most that the requests can cost is reserved before the first is submitted, and settled when a batch
             ends. Batches that are left under way are charged with the most that they can cost.
         clients: A provider's batch interface for a model.
-        polling: How often to look.
+        polling: How often to look; None for ``POLLING``.
+        submit: Whether to submit what is in no batch; else only what is in one is waited for and taken.
         wait: Whether to wait until all batches have ended.
         stop: Set from another thread, it ends the wait; nothing is lost.
         report: Gets a sentence for people whenever something happened.
@@ -162,7 +167,8 @@ def prefill(
         missing = dict(index.missing)
         submitter = Submitter(store, missing, prices, budget or Budget(), known, (run_id, stage), report)
         taker = Taker(cache, store, prices, read_reply)
-        run = _Prefill(requests, index, missing, cache, store, taker, submitter, known, polling, report)
+        run = _Prefill(requests, index, missing, cache, store, taker, submitter, known, polling or POLLING, report)
+        run.submits = submit
         try:
             return run.work(wait, stop or threading.Event())
         finally:
@@ -225,6 +231,7 @@ class _Prefill:
     left: set[str] = field(default_factory=set)
     """Markers of batches that this run does not wait for."""
     relevant: dict[str, bool] = field(default_factory=dict)
+    submits: bool = True
     by_others: int = 0
     """Calls that were answered meanwhile, not by this run."""
 
@@ -337,7 +344,7 @@ class _Prefill:
 
     def _unsent(self) -> list[str]:
         """The calls that are in no batch, and may be submitted."""
-        if self.submitter.is_exhausted:
+        if not self.submits or self.submitter.is_exhausted:
             return []
         keys = [key for key in self.missing if key not in self.submitter.settled]
         states = self.store.states(keys)

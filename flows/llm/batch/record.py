@@ -236,6 +236,10 @@ class BatchStore:
         """State (a ``RequestState``) and reason of every key that is on record."""
         return {row[0]: (row[1], row[2]) for row in self._among("SELECT key, state, reason FROM requests", keys)}
 
+    def under_way(self) -> list[str]:
+        """Keys that are in a batch which has not ended, or whose result is not in the call cache yet."""
+        return [row[0] for row in self._rows("SELECT key FROM requests WHERE state IN ('pending', 'result')")]
+
     def results(self, keys: Sequence[str]) -> dict[str, Result]:
         """The results for keys that are not in the call cache yet."""
         rows = self._among(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
+from compaction.model import Completion
 from flows.llm.clients.transport import TokenUse
 
 if sys.version_info >= (3, 14):
@@ -35,6 +36,11 @@ class StoredCall:
     """Wall time of the call, its retries included."""
     body: Mapping[str, Any] = field(default_factory=dict)
     """The whole response; of native compactions only."""
+
+    def completion(self, *, cached: bool) -> Completion:
+        """The answer as the caller gets it; ``cached``: nothing was paid for it now."""
+        read, written = self.use.input_tokens, self.use.output_tokens
+        return Completion(self.text, self.model, read, written, self.cost_usd, cached=cached, seconds=self.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,11 @@ class Tally:
         """Count one item that was not begun, because no model call may be made any more."""
         self.counts["left"] = self.counts.get("left", 0) + 1
 
+    @property
+    def left(self) -> int:
+        """Items that were left."""
+        return self.counts.get("left", 0)
+
     @staticmethod
     def total(tallies: Iterable[Tally]) -> Tally:
         """Sum up several tallies."""

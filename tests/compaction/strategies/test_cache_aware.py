@@ -69,3 +69,8 @@ def test_a_summary_knows_nothing_of_what_came_after_the_pause_and_is_not_made_ag
 def test_a_log_without_times_says_so() -> None:
     with pytest.raises(NotApplicable, match="no times"):
         run(TALK, 60)
+
+
+def test_a_summary_that_stands_alone_is_no_log_without_times() -> None:
+    summary = Message("user", "earlier", seq=None, covers=(0, 1))
+    assert run((summary,), 60).messages[0].text == "earlier"

@@ -26,7 +26,7 @@ def test_one_thread_does_what_the_cache_answers_and_the_others_ask_for_the_rest(
     with ExitStack() as stack:
         calls = ModelCalls(study, Store.create(study.store, study.tokenizer), stack, "run")
         _ = calls.threads
-        gateway = Gateway(calls.cache, transport=transport, only_cached=lambda: calls.items.wants_cached)
+        gateway = Gateway(calls.cache, transport=transport, hold=lambda call: calls.items.wants_cached)
         calls._gateway = stack.enter_context(gateway)
         asked("old")
         found = list(calls.items.map(unless_stopped(asked), ["old", "new"], lambda _: 1, cached_first=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_the_cache_serves_the_next_process_and_nothing_is_started_for_it(cache: 
 def test_where_only_the_cache_may_answer_nothing_is_sent(cache: CallCache) -> None:
     transport = ScriptedTransport()
     may_send = threading.Event()
-    with Gateway(cache, transport=transport, only_cached=lambda: not may_send.is_set()) as gateway:
+    with Gateway(cache, transport=transport, hold=lambda call: not may_send.is_set()) as gateway:
         with pytest.raises(CallsStoppedError, match="not in the cache"):
             gateway.complete(SETTINGS, request())
         assert transport.sent == []
@@ -65,6 +66,16 @@ def test_where_only_the_cache_may_answer_nothing_is_sent(cache: CallCache) -> No
         may_send.clear()
         assert gateway.complete(SETTINGS, request()).text == made.text
     assert len(transport.sent) == 1
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_call_that_failed_is_made_again_unless_it_is_to_be_made_once(cache: CallCache, *, once: bool) -> None:
+    transport = ScriptedTransport(faults("refused", 1))
+    with Gateway(cache, transport=transport, policy=QUICK, once=once) as gateway:
+        for number in range(2):
+            with pytest.raises(ModelError, match="scripted refused") if once or not number else nullcontext():
+                gateway.complete(SETTINGS, request())
+    assert len(transport.sent) == (1 if once else 2)
 
 
 def test_a_replicate_is_a_call_of_its_own(cache: CallCache) -> None:

@@ -391,12 +391,16 @@ def test_a_fault_is_no_verdict(kind: Any) -> None:
     assert all(isinstance(probe, ProbeFailed) and probe.reason == "not now" for probe in found.values())
 
 
-def test_a_stop_passes_through() -> None:
+def test_a_stop_passes_through_once_every_type_was_asked_for_so_that_all_go_into_one_batch() -> None:
+    asked = set()
+
     def answer(request: ModelRequest) -> str:
+        asked.add(json.dumps(request.schema))
         raise CallsStoppedError("budget")
 
     with pytest.raises(CallsStoppedError):
         ask(ScriptedModel(answer))
+    assert len(asked) == len(PROBE_TYPES)
 
 
 def test_a_reply_of_another_form_is_the_models_fault() -> None:
