@@ -54,7 +54,7 @@ COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
     """transcripts points compactions probes answers next_actions scores methods judges quarantine anchors
-    anchor_scores""".split()
+    anchor_scores needs measures""".split()
 )
 
 
@@ -282,10 +282,14 @@ async def forecast(study: Study, report: Report) -> RunPlan:
     from flows.answer import answer  # noqa: PLC0415 (Prefect, which they import, takes seconds)
     from flows.compact import compact  # noqa: PLC0415
     from flows.ingest import ingest  # noqa: PLC0415
+    from flows.measure import measure  # noqa: PLC0415
     from flows.probe import probe  # noqa: PLC0415
     from flows.score import score  # noqa: PLC0415
 
-    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, answer, score)])
+    # The embedded responder answers from what was measured: without it a model as judge would have nothing to score.
+    quotes = study.responder == "embedded" and set(study.judge_specs) != {"embedded"}
+    stages = (ingest, compact, probe, *((measure,) if quotes else ()), answer, score)
+    return await _forecast(study, report, [stage.fn for stage in stages])
 
 
 async def forecast_backfill(study: Study, selection: Selection, report: Report) -> RunPlan:

@@ -131,6 +131,8 @@ VIEWS = {
     "n_clusters",
     "fronts": "judge_id method kept cost cost_in on_front line method_id",
     "judge_remarks": "judge judge_id item n n_answers detail",
+    "panel_agreement": "panel_id panel member_a member_b level item n_answers exact within_one kappa pearson "
+    "mean_difference ci_low ci_high",
     "compaction_sizes": "judge_id judge method size tokens_after retention score whole against_none change std_error "
     "ci_low ci_high p_value p_adjusted p_not_worse_adjusted p_equivalent_adjusted says n_pairs n_sessions n_questions "
     "method_id",
