@@ -21,6 +21,7 @@ from compaction import CompactionPoint, Completion, ModelError, ModelRequest, Na
 from compaction.testing import ScriptedProvider
 from flows.config.runner_spec import LOCAL
 from flows.config.study import IN_FLIGHT, Study
+from flows.execution.pair_comparisons import compare_pairs
 from flows.execution.run import running
 from flows.execution.stage_executor import PlainCalls
 from flows.llm.budget import most_tokens
@@ -37,6 +38,7 @@ from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
+from flows.pipeline.tasks.compare import PairJob
 from flows.store.call_cache_sync import has_cache, open_cache
 from flows.store.call_journal import mean_seconds
 from flows.store.store import MARKER, Store
@@ -54,7 +56,7 @@ COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
     """transcripts points compactions probes answers next_actions scores methods judges quarantine anchors
-    anchor_scores needs measures""".split()
+    anchor_scores comparisons needs measures""".split()
 )
 
 
@@ -306,6 +308,16 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
             await judge_backlog(run, found)
 
     return await _forecast(study, report, [judge], is_whole_store=True)
+
+
+async def forecast_pairs(study: Study, jobs: Mapping[str, Sequence[PairJob]], report: Report) -> RunPlan:
+    """Plan comparisons in the same way."""
+
+    async def compare(planned: Study) -> None:
+        with running(planned) as run:
+            await compare_pairs(run, jobs)
+
+    return await _forecast(study, report, [compare], is_whole_store=True)
 
 
 async def _forecast(

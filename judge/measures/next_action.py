@@ -49,6 +49,8 @@ _SHOWS = frozenset(
 _WRITERS = word_set("cat echo printf tee cp touch python create install")
 """Programs whose output into a file is a change; what others leave in a file is a log of their run."""
 _PATTERN_OPTIONS = frozenset({"-name", "-iname", "-path", "-regex", "-e", "--regexp"})
+_WITH_SUBCOMMANDS = word_set("gh make gmake just rake pip pip3 uv poetry kubectl apt apt-get brew conda systemctl")
+_PLAIN_WORD = re.compile(r"[A-Za-z][\w:-]*")
 _FILE_WORD = re.compile(r"(?![-@])[^\s\"'`$*?<>|;&()={}]{1,200}")
 _SUFFIX = re.compile(r"[^/.]\.[A-Za-z]\w{0,5}$")
 
@@ -159,8 +161,10 @@ def _stage_action(tool: str, placed: Placed, effects: Sequence[Effect], roots: R
         return _change(tool, changes, roots, program)
     read = [effect for effect in effects if effect.verb in ("read", "run")]
     if program in _SHOWS:
-        return Action(tool, "look", _names(read, roots) or _looked_for(placed, roots), program)
-    return Action(tool, "run", _names(read, roots) or _file_words(words[1:], placed, roots), program)
+        names = () if _searches_folders(placed, read) else _names(read, roots)
+        return Action(tool, "look", names or _looked_for(placed, roots), program)
+    named = () if words[0] == "gh" else _file_words(words[1:], placed, roots)
+    return Action(tool, "run", _names(read, roots) or named, program)
 
 
 def _is_change(effect: Effect, placed: Placed, roots: Roots) -> bool:
@@ -177,14 +181,27 @@ def _change(tool: str, changes: Sequence[Effect], roots: Roots, program: str = "
 
 
 def _program(words: Sequence[str]) -> str:
-    name, first = words[0], words[1] if len(words) > 1 else ""
-    if first not in SUBCOMMANDS.get(name, ()):
+    """The program, with its subcommand where it has some: ``npm run test``, ``pnpm test``, ``gh pr view``."""
+    name, known = words[0], SUBCOMMANDS.get(words[0], frozenset())
+    if not known and name not in _WITH_SUBCOMMANDS:
         return name
-    return " ".join(words[:3] if first in ("run", "run-script", "exec", "x") else words[:2])
+    plain = [word for word in words[1:] if _PLAIN_WORD.fullmatch(word)]
+    start = next((at for at, word in enumerate(plain) if word in known), 0)
+    takes_more = name == "gh" or plain[start : start + 1] in (["run"], ["run-script"], ["exec"], ["x"])
+    return " ".join([name, *plain[start : start + (2 if takes_more else 1)]])
 
 
 def _names(effects: Iterable[Effect], roots: Roots) -> tuple[str, ...]:
     return tuple(sorted({roots.name(effect.path)[0].rstrip("/") for effect in effects}))
+
+
+def _searches_folders(placed: Placed, read: Sequence[Effect]) -> bool:
+    """Whether a search is of folders too, beside the files that it names: then it is about its words."""
+    if placed.program not in SEARCHERS:
+        return False
+    _, named = split_options(placed.words, SEARCH_VALUES)
+    given = any(word.text in _PATTERN_OPTIONS for word in placed.words)
+    return len(named) - (not given) > len(read)
 
 
 def _looked_for(placed: Placed, roots: Roots) -> tuple[str, ...]:

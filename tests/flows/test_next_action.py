@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 
 from flows.config.study import Study, make_study
+from flows.llm.batch import prefill
+from flows.llm.batch.prefill import Polling
 from flows.llm.settings import ModelSettings
 from flows.pipeline.engine import engine_for
 from flows.pipeline.replay_plan import is_drawn
 from flows.pipeline.stages import stages_of
 from flows.support.errors import UsageError
 from tests.flows.conftest import Command, write_session
+from tests.flows.llm.batch_server import BatchProvider
 from tests.flows.llm.server import MockProvider
 from tests.flows.test_model_runs import query
 
@@ -139,6 +142,20 @@ def test_replies_that_cannot_be_read_are_failures_and_asked_again(
     again = working_command(*line)
     assert again.exit_code == 0, again.output
     assert query(tmp_path / "store", "SELECT count(*) FROM next_action") == [(3,)]
+
+
+def test_in_batches_all_that_is_asked_at_a_point_goes_together(
+    sessions: Path, tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    monkeypatch.setattr(prefill, "POLLING", Polling(first=0.01, longest=0.02, lost_after=0.05))
+    with BatchProvider(handler=Agent(), polls=1) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
+        done = working_command("run", sessions, "--store", tmp_path / "store", *OPTIONS, *MODEL, "--batch")
+    assert done.exit_code == 0, done.output
+    batches = [one for one in provider.requests if (one.method, one.path) == ("POST", "/v1/batches")]
+    assert len(batches) == 2  # of the answers, and of the next actions
+    assert query(tmp_path / "store", "SELECT count(*), min(n_points) FROM next_action") == [(3, 4)]
 
 
 def test_the_embedded_responder_is_refused_in_one_sentence(sessions: Path, tmp_path: Path, command: Command) -> None:

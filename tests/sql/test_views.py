@@ -405,3 +405,31 @@ def test_a_panel_shows_how_far_its_members_agree_and_which_judge_wrote_the_summa
         ("mean", "leaves members out", 2),
         ("openai:grader", "judges summaries of its own model", 1),
     ]
+
+
+def test_pairs_count_a_question_once_and_show_what_the_position_does(tmp_path: Path) -> None:
+    """Of q1 cut wins when it is first and ties when it is second; of q3 whatever is first wins; q2 lacks an order."""
+    verdicts = [("q1", "s1", "a", "a"), ("q1", "s1", "b", "tie"), ("q2", "s1", "a", "b"), ("q3", "s2", "a", "a")]
+    verdicts.append(("q3", "s2", "b", "b"))
+    of_judge = {"judge_id": "p", "judge": "openai:m", "reasoning": "so", "is_same": False}
+    given = [
+        {
+            "comparison_id": f"{question}{first}",
+            "session_id": session_id,
+            "probe_id": question,
+            "answer_a": f"B/{question}",
+            "answer_b": f"A/{question}",
+            "first": first,
+            "outcome": outcome,
+            **of_judge,
+        }
+        for question, session_id, first, outcome in verdicts
+    ]
+    store = make({**tiny(), "comparisons": given}, tmp_path)
+    wanted = (
+        "SELECT method_a, method_b, share_a, n_questions, n_a, n_ties, n_b, n_agreeing, n_sessions FROM pair_results"
+    )
+    assert rows(store, wanted) == [("cut", "keep", 0.625, 2, 1, 1, 0, 0, 2)]
+    assert rows(store, "SELECT share_first, n_comparisons, n_first, n_second FROM pair_position") == [(0.875, 4, 3, 0)]
+    [(low, high)] = rows(store, "SELECT ci_low, ci_high FROM pair_results")
+    assert close([(low, high)], [(0.625 - 0.125 * T_975[1], 0.625 + 0.125 * T_975[1])])

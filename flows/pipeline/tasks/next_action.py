@@ -104,9 +104,13 @@ class _Asker:
         self._open_file = next(filter(None, told), None)
         call, self._is_known = taken_step(at.transcript.messages, at.job.point.point.cut_seq)
         self._taken = self._read(call)
+        self._stop: CallsStoppedError | None = None
 
     def rows(self) -> list[Row]:
-        """A row for each asking that was left. A context without both answers of the whole history is left again."""
+        """A row for each asking that was left. A context without both answers of the whole history is left again.
+
+        Raises CallsStoppedError where a call may not be made now: the point is left.
+        """
         job = self._at.job
         if not self._tools:
             one_each = {one.next_action_id: one for one in (*job.full, *job.contexts)}
@@ -126,6 +130,8 @@ class _Asker:
             row, _ = self._ask(asking, self._context(asking), full)
             if row["status"] == "failed" or all(one["status"] == "done" for one in full):
                 found.append(row)
+        if self._stop is not None:
+            raise self._stop
         if full[0]["status"] == "failed":  # the second could not be compared: it is made again from the call cache
             found = [row for row in found if row["repetition"] != full[1]["repetition"] or row["status"] == "failed"]
         return found
@@ -143,8 +149,9 @@ class _Asker:
         try:
             with calling_for("next_action", asking.next_action_id):
                 said = actor.propose(context, self._tools, asking.repetition)
-        except CallsStoppedError:
-            raise
+        except CallsStoppedError as stop:  # the others are asked for all the same: calls for batches go together
+            self._stop = stop
+            return {**row, "status": "left"}, False
         except Exception as error:  # whatever a model's client raises costs this asking and no other
             # After a fault of the provider the others are asked: their answers are in the call cache for the next run.
             stops = not (isinstance(error, ModelError) and error.kind == "unavailable")

@@ -143,7 +143,7 @@ def _panel_verdicts(task: TaskContext, panel: PanelJudge, asked: _Asked, known: 
     """The verdicts of the members that had to be asked, and at the end the panel's."""
     case, given = asked.case, []
     summary_by = _summary_model(task, asked.job)
-    members = []
+    members, stop = [], None
     for judge_id, member in panel.members.items():
         name = member.version.judge
         if not panel.takes_part(member, summary_by):
@@ -152,11 +152,17 @@ def _panel_verdicts(task: TaskContext, panel: PanelJudge, asked: _Asked, known: 
         results = known.get((asked.job.answer_id, judge_id, case.replicate))
         failed = None
         if results is None:
-            one = _score(judge_id, member, case)
+            try:
+                one = _score(judge_id, member, case)
+            except CallsStoppedError as error:  # the other members' calls are still made, or go into the same batch
+                stop = error
+                continue
             given.append(one)
             results = one.results
             failed = (results[0].unscored_reason if results else "no result") if one.status == "failed" else None
         members.append(MemberVerdict(name, results, failed=failed))
+    if stop is not None:
+        raise stop
     try:
         status, combined = "done", combine_verdicts(panel.rule, case.criteria, members)
     except JudgeError as error:

@@ -42,6 +42,13 @@ def read(one: ToolCall) -> Action:
         ("git add -A && git commit -m 'a fix'", "run", "git commit", ()),
         ("npm run test -- --watch", "run", "npm run test", ()),
         ("cd src", "run", "cd", ()),
+        ("pnpm --filter @a/b test", "run", "pnpm test", ()),
+        ("npm install", "run", "npm install", ()),
+        ("gh pr view 15 --repo a/b", "run", "gh pr view", ()),
+        ("make -j4 lint", "run", "make lint", ()),
+        ("rg -n needle src docs README.md -g '!x'", "look", "rg", ("needle",)),
+        ("rg -n needle README.md", "look", "rg", ("README.md",)),
+        ("grep -rn -e needle README.md src/a.py", "look", "grep", ("README.md", "src/a.py")),
     ],
 )
 def test_of_a_line_of_commands_the_last_that_changes_or_prints_decides(
