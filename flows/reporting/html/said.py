@@ -54,7 +54,7 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
         shown = words.of("dimension").get(dimension, dimension)
         found.append(words("said.weakest", dimension=shown, n=n, all=weakest.total()))
     for name in ("own_summaries", "left_out"):
-        if number := figures.judge[f"n_{name}"]:
+        if number := figures.judge.get(f"n_{name}"):
             found.append(words(f"said.{name}", n=number))
     if best["ci_low"] is not None:
         n_projects = figures.about["n_projects"]
