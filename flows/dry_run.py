@@ -53,7 +53,8 @@ CACHED_FROM = 1024
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
-    "transcripts points compactions probes answers scores methods judges quarantine anchors anchor_scores".split()
+    """transcripts points compactions probes needs measures answers scores methods judges quarantine anchors
+    anchor_scores""".split()
 )
 
 
@@ -281,10 +282,13 @@ async def forecast(study: Study, report: Report) -> RunPlan:
     from flows.answer import answer  # noqa: PLC0415 (Prefect, which they import, takes seconds)
     from flows.compact import compact  # noqa: PLC0415
     from flows.ingest import ingest  # noqa: PLC0415
+    from flows.measure import measure  # noqa: PLC0415
     from flows.probe import probe  # noqa: PLC0415
     from flows.score import score  # noqa: PLC0415
 
-    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, answer, score)])
+    # The embedded responder quotes what was measured; without, a model as judge would have nothing to score.
+    before = (measure,) if study.responder == "embedded" and study.judge != "embedded" else ()
+    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, *before, answer, score)])
 
 
 async def forecast_backfill(study: Study, selection: Selection, report: Report) -> RunPlan:
@@ -353,7 +357,10 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
         )
     live, batched = (sum(getattr(line, name) or 0.0 for line in lines) for name in ("cost_usd", "batch_usd"))
     if live and all(line.batch_usd is not None for line in lines):
-        notes.append(f"with --batch about ${batched:,.2f} instead of ${live:,.2f}: an answer then takes up to a day")
+        notes.append(
+            f"with --batch about ${batched:,.2f} instead of ${live:,.2f}: no prompt cache counts there, and each "
+            "answer takes up to a day"
+        )
     if study.prober != "embedded":
         notes.append(
             f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "

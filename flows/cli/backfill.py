@@ -32,7 +32,7 @@ Judge = Annotated[
     typer.Option(
         "--judge",
         metavar="SPEC",
-        help="The judge: embedded, openai:MODEL or anthropic:MODEL.",
+        help="The judge: embedded, openai:MODEL, anthropic:MODEL, or file (file:NAME) to answer by hand.",
         autocompletion=completing.specs,
     ),
 ]

@@ -149,11 +149,15 @@ def test_a_judge_by_file_is_asked_without_a_key_and_its_replies_are_taken_by_the
     write_session(tmp_path / "logs" / "orchard.jsonl", "session-0", 30)
     store = tmp_path / "store"
     line = ("--store", store, "--points", "messages:20", "--strategies", "none,empty", "--judge", "file:ada", "--quiet")
+    planned = json.loads(working_command("plan", tmp_path / "logs", *line, "--json").stdout)
     asked = working_command("run", tmp_path / "logs", *line, "--budget-usd", "1")
     assert asked.exit_code == 4, asked.output
     assert "questions are open in" in asked.stderr
     path = store / "cache" / "questions" / "questions-score.jsonl"
     questions = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(calls["stage"], calls["to_pay"], calls["cost_usd"]) for calls in planned["calls"]] == [
+        ("score", len(questions), 0.0)
+    ]
     replies = [{"id": one["id"], "reply": json.loads(handler(one))} for one in questions]
     replies[0]["reply"] = "I cannot say."
     (path.parent / "replies.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))

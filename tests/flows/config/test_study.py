@@ -86,7 +86,8 @@ def test_a_bad_study_is_refused_with_file_line_key_and_what_is_accepted(tmp_path
 
 def test_a_bad_flag_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"^--judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'cohere:x'"
+        UsageError,
+        match=r"^--judge: expected embedded, openai:MODEL, anthropic:MODEL, file or file:NAME, found 'cohere:x'",
     ):
         make_study({"judge": "cohere:x"})
 
