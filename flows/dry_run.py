@@ -21,6 +21,7 @@ from compaction import CompactionPoint, Completion, ModelError, ModelRequest, Na
 from compaction.testing import ScriptedProvider
 from flows.config.runner_spec import LOCAL
 from flows.config.study import IN_FLIGHT, Study
+from flows.execution.pair_comparisons import compare_pairs
 from flows.execution.run import running
 from flows.execution.stage_executor import PlainCalls
 from flows.llm.budget import most_tokens
@@ -37,6 +38,7 @@ from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
+from flows.pipeline.tasks.compare import PairJob
 from flows.store.call_cache_sync import has_cache, open_cache
 from flows.store.call_journal import mean_seconds
 from flows.store.store import MARKER, Store
@@ -53,8 +55,8 @@ CACHED_FROM = 1024
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
-    """transcripts points compactions probes needs measures answers scores methods judges quarantine anchors
-    anchor_scores""".split()
+    """transcripts points compactions probes answers scores methods judges quarantine anchors anchor_scores
+    comparisons needs measures""".split()
 )
 
 
@@ -286,9 +288,10 @@ async def forecast(study: Study, report: Report) -> RunPlan:
     from flows.probe import probe  # noqa: PLC0415
     from flows.score import score  # noqa: PLC0415
 
-    # The embedded responder quotes what was measured; without, a model as judge would have nothing to score.
-    before = (measure,) if study.responder == "embedded" and study.judge != "embedded" else ()
-    return await _forecast(study, report, [stage.fn for stage in (ingest, compact, probe, *before, answer, score)])
+    # The embedded responder answers from what was measured: without it a model as judge would have nothing to score.
+    quotes = study.responder == "embedded" and set(study.judge_specs) != {"embedded"}
+    stages = (ingest, compact, probe, *((measure,) if quotes else ()), answer, score)
+    return await _forecast(study, report, [stage.fn for stage in stages])
 
 
 async def forecast_backfill(study: Study, selection: Selection, report: Report) -> RunPlan:
@@ -305,6 +308,16 @@ async def forecast_backfill(study: Study, selection: Selection, report: Report) 
             await judge_backlog(run, found)
 
     return await _forecast(study, report, [judge], is_whole_store=True)
+
+
+async def forecast_pairs(study: Study, jobs: Mapping[str, Sequence[PairJob]], report: Report) -> RunPlan:
+    """Plan comparisons in the same way."""
+
+    async def compare(planned: Study) -> None:
+        with running(planned) as run:
+            await compare_pairs(run, jobs)
+
+    return await _forecast(study, report, [compare], is_whole_store=True)
 
 
 async def _forecast(

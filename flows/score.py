@@ -89,12 +89,12 @@ async def judge_backlog(run: Run, backlog: Backlog, day: str = ALL_DAYS) -> None
 
 
 def record_judge(run: Run, engine: Engine) -> None:
-    """Record the judge's version and its rubric, once; neither ever changes."""
+    """Record the judge's version and its rubric, once; of a panel the members' too. None of it ever changes."""
     rubric = engine.judge.rubric
     criteria = [
         {"criterion": c.id, "dimension": c.dimension, "weight": c.weight, "question": c.question}
         for c in rubric.criteria.values()
     ]
-    version = asdict(engine.judge.version)
-    row = {"judge_id": engine.judge_id, **version, "created_at": now(), "criteria": criteria}
-    run.store.record("judges", engine.judge_id, row)
+    for judge_id, judge in {**engine.judges, engine.judge_id: engine.judge}.items():
+        row = {"judge_id": judge_id, **asdict(judge.version), "created_at": now(), "criteria": criteria}
+        run.store.record("judges", judge_id, row)

@@ -2,7 +2,7 @@
 
 Read in this order: ``probe`` (a question with its proven answer), ``answer`` (a responder sees the compacted context
 and the question), ``rubric`` (criteria as data), ``scoring`` (criterion scores), ``embedded`` (all of it in the
-process, without a model).
+process, without a model), ``panel`` (several judges as one).
 """
 
 from judge.answer import Answer, AnswerError, Responder

@@ -17,7 +17,8 @@ other order has to be worked out):
 ``checks``      one query per invariant, whose rows are the violations; ``checks`` counts them
 ``load``        queries that select a table's rows from the store's Parquet files (``shard_…``); not in the database
 ``queries``     read-only, not in the database: ``ready`` (for people), ``report`` (the page of a store), ``scorecard``,
-                ``recommend``, ``nights`` (what a night is made of), ``backfill`` (what a backfill is to have judged)
+                ``recommend``, ``nights`` (what a night is made of), ``backfill`` (what a backfill is to have judged),
+                ``pairs``
 ==============  =======================================================================================
 
 Each file opens with its grain, which becomes the comment of the table or view. What stands behind a column becomes the

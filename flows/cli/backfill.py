@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 
 Judge = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--judge",
         metavar="SPEC",
-        help="The judge: embedded, openai:MODEL, anthropic:MODEL, or file (file:NAME) to answer by hand.",
+        help="The judge: embedded, openai:MODEL, anthropic:MODEL, or file (file:NAME) to answer by hand; or name a "
+        "panel with --judges.",
         autocompletion=completing.specs,
     ),
 ]
@@ -66,12 +67,13 @@ Status = Annotated[
     "backfill --judge openai:gpt-5.2 --plan",
     "backfill --judge anthropic:claude-sonnet-5 --method none --method empty --budget-usd 5",
     "backfill --judge openai:gpt-5.2 --since 2026-11-01 --batch",
+    "backfill --judges openai:gpt-5.2,anthropic:claude-sonnet-5 --panel-rule median --plan",
     order=50,
 )
 @takes_study("store", "study", *(key for key in JUDGE_KEYS if key != "judge"), "limit")
 def backfill(
     given: Given,
-    judge: Judge,
+    judge: Judge = None,
     since: Since = None,
     method: Method = None,
     until: Until = None,
@@ -104,8 +106,11 @@ def backfill(
     from flows.pipeline.backfill.selection import Selection, query_values, study_of_backfill
     from flows.pipeline.load.tables import is_loaded
     from flows.store.store import Store
+    from flows.support.errors import UsageError
     from flows.support.progress import Silent, make_report
 
+    if judge is None and "judges" not in given.flags:
+        raise UsageError("--judge: name the judge, such as --judge openai:MODEL, or a panel with --judges")
     target = Store.open(given.store)
     flags = {**given.changes, "judge": judge}
     selection = Selection(since, tuple(method or ()), until, at_most, "all" if method else versions)

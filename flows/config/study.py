@@ -17,7 +17,7 @@ from compaction.closest import did_you_mean
 from compaction.methods import split_specs, try_parameters
 from flows.config.runner_spec import Runner
 from flows.config.study_keys import JUDGE_KEYS, KEYS, MODEL_ROLES, StudyKeys
-from flows.config.study_values import check_methods, check_model, check_runner
+from flows.config.study_values import check_methods, check_model, check_panel, check_runner
 from flows.llm.settings import ModelSettings, is_by_file, is_model, make_settings
 from flows.sessions.task_type_labels import MOST_BYTES, read_labels
 from flows.support.errors import UsageError
@@ -25,6 +25,7 @@ from flows.support.ids import content_id
 from flows.support.key_values import check_value
 from flows.support.toml_lines import KeyPositions, Step, read_toml
 from judge.given_files import read_given
+from judge.panel import LEAST_MEMBERS
 from judge.rubric import Rubric, RubricError, load_rubric
 
 IN_FLIGHT = 64
@@ -60,9 +61,14 @@ class Study(StudyKeys):
         return ModelSettings(spec=spec, **self.models[spec]) if spec in self.models else None
 
     @property
+    def judge_specs(self) -> tuple[str, ...]:
+        """The judge, or the members of the panel."""
+        return self.judges or (self.judge,)
+
+    @property
     def model_settings(self) -> list[ModelSettings]:
         """The models that the study asks, each once."""
-        specs = dict.fromkeys((self.summarizer, self.prober, self.responder, self.judge))
+        specs = dict.fromkeys((self.summarizer, self.prober, self.responder, *self.judge_specs))
         return [settings for spec in specs if (settings := self.settings(spec))]
 
     @property
@@ -118,6 +124,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     study, tables, places = _overlaid(Study(), flags, path)
     study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
+    _check_panel(study, f"study {path}: " if path else "")
     _check_sizes(study, f"study {path}: " if path else "")
     for method in study.methods():
         try:
@@ -137,6 +144,7 @@ def with_judge(study: Study, flags: Mapping[str, Any], path: str | None = None) 
     kept = {spec: values for spec, values in study.models.items() if spec in asked}
     study = with_models(replace(study, models=kept), tables, places, ("judge",))
     _check_providers(study, f"study {path}: " if path else "")
+    _check_panel(study, f"study {path}: " if path else "")
     return study
 
 
@@ -168,7 +176,8 @@ def with_models(study: Study, tables: Any, places: KeyPositions | None, roles: S
     for spec in tables:
         if not (is_model(spec) or is_by_file(spec)):
             raise UsageError(f"{place(spec)}: this is no model; expected openai:NAME or anthropic:NAME")
-    wanted = {spec for role in roles if (spec := getattr(study, role)) != "embedded"}
+    named = [spec for role in roles for spec in (study.judge_specs if role == "judge" else [getattr(study, role)])]
+    wanted = set(named) - {"embedded"}
     for method in study.methods():
         if method.embedder and not (is_model(method.embedder) and method.embedder.startswith("openai:")):
             raise UsageError(f"method {method.name}: embeddings take openai:NAME, found {method.embedder!r}")
@@ -200,6 +209,10 @@ def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -
             known = sorted((*KEYS, "methods", "model"))
             raise UsageError(f"{place(key)}: unknown key{did_you_mean(key, known)}; known: {', '.join(known)}")
         changes[key] = _check(key, value, place(key))
+    if "judge" in changes and "judges" not in changes:  # a flag goes before the panel of a file
+        changes["judges"] = ()
+    elif changes.get("judges") and changes.get("judge", "embedded") != "embedded":
+        raise UsageError(f"{place('judges')}: a study has one judge or a panel; take {place('judge')} away")
     if changes.get("strategies") and "named_methods" in changes:  # a method that a file names is wanted
         names = [parse_method(spec).name for spec in changes["named_methods"]]
         changes["strategies"] = tuple(dict.fromkeys([*changes["strategies"], *names]))
@@ -218,6 +231,8 @@ def _check(key: str, value: Any, place: str) -> Any:
         return check_model(found, place, by_file=key == "judge")
     if key == "runner":
         return check_runner(found, place)
+    if key == "judges":
+        return check_panel(found, place)
     return tuple(spec for item in found for spec in split_specs(item)) if key == "strategies" else found
 
 
@@ -243,6 +258,22 @@ def _check_sizes(study: Study, place: str) -> None:
         )
 
 
+def _check_panel(study: Study, place: str) -> None:
+    """A panel of which too few members are left for a summary would never score it."""
+    written_by = study.settings(study.summarizer)
+    if not study.judges or written_by is None or study.own_summaries:
+        return
+    if not any(method.needs_model or method.provider for method in study.methods()):
+        return
+    members = [study.settings(spec) for spec in study.judges]
+    others = [one for one in members if one is None or one.model != written_by.model]
+    if len(others) < LEAST_MEMBERS:
+        raise UsageError(
+            f"{place}judges: {written_by.model} writes the summaries, so it does not judge them, and a panel needs "
+            f"{LEAST_MEMBERS} members that do: name {LEAST_MEMBERS - len(others)} more, or set own_summaries = true"
+        )
+
+
 def _check_providers(study: Study, place: str) -> None:
     """A provider's own compaction is asked of the model that summarises, and must be of that provider."""
     for method in study.methods():
@@ -251,7 +282,7 @@ def _check_providers(study: Study, place: str) -> None:
                 f"{place}method {method.name} has {method.provider} compact and takes a key: name the model with "
                 f"--summarizer {method.provider}:MODEL, found {study.summarizer}"
             )
-        if method.is_opaque and study.protocol == "study" and study.judge != "embedded":
+        if method.is_opaque and study.protocol == "study" and set(study.judge_specs) != {"embedded"}:
             raise UsageError(
                 f"{place}protocol study: nobody but {method.provider} can read what {method.name} leaves, so the judge "
                 "cannot be shown contexts; use the protocol closed (or auto) for all methods"

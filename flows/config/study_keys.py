@@ -10,14 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS
+from flows.support.choices import DEFAULT_STORE, HISTORIES, PROTOCOLS, TOKENIZERS, PanelRule
 from flows.support.keys import Key, keys_of
 
 COMPARED, MODELS, RUNS = "What is compared", "Language models", "How it runs"
 """Headings of the options."""
 MODEL_ROLES = ("summarizer", "responder", "prober", "judge")
 """Keys that name a model."""
-JUDGE_KEYS = ("judge", "rubric", "protocol", "judge_replicates", "concurrency", "runner", "budget_usd", "budget_tokens")
+JUDGE_KEYS = tuple(
+    """judge judges panel_rule own_summaries rubric protocol judge_replicates concurrency runner budget_usd
+    budget_tokens""".split()
+)
 """What of a study a backfill may change."""
 
 
@@ -86,6 +89,31 @@ class StudyKeys:
             heading=MODELS,
         ),
     ] = "embedded"
+    judges: Annotated[
+        tuple[str, ...],
+        Key(
+            "A panel in the place of the judge: two or more such specs, whose verdicts become one by panel_rule.",
+            "no panel",
+            "SPEC,SPEC,…",
+            heading=MODELS,
+        ),
+    ] = ()
+    panel_rule: Annotated[
+        PanelRule,
+        Key(
+            "How a panel's score comes of its members': their mean, their median, or the mean of the majority that "
+            "lies within a point.",
+            heading=MODELS,
+        ),
+    ] = "median"
+    own_summaries: Annotated[
+        bool,
+        Key(
+            "Let a member of a panel judge answers from summaries that its own model wrote too, instead of leaving it "
+            "out there.",
+            heading=MODELS,
+        ),
+    ] = False
     rubric: Annotated[str, Key("What it scores them by: the id of a rubric, or a file.", metavar="ID|FILE.toml")] = (
         "software_engineering"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compaction import StrategyError
@@ -12,6 +12,7 @@ from compaction.parameters import value_text
 from flows.config.runner_spec import ACCEPTED, Runner
 from flows.llm.settings import BY_FILE, PROVIDERS, is_by_file, is_model
 from flows.support.errors import UsageError
+from judge.panel import LEAST_MEMBERS
 
 
 def check_methods(tables: Any, place: Callable[..., str]) -> tuple[str, ...]:
@@ -39,6 +40,20 @@ def check_model(value: Any, place: str, *, by_file: bool = False) -> str:
     accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS) + (", file or file:NAME" if by_file else "")
     meant = did_you_mean(value.partition(":")[0], (*known, "embedded")) if isinstance(value, str) else ""
     raise UsageError(f"{place}: expected embedded, {accepted}, found {value_text(value)}{meant}")
+
+
+def check_panel(values: Sequence[str], place: str) -> tuple[str, ...]:
+    """The judges of a panel, which commas may part; none for no panel. Raises UsageError, which begins with ``place``.
+
+    The same judge twice would be one judge with two votes.
+    """
+    found = [check_model(spec.strip(), place) for value in values for spec in value.split(",")]
+    repeated = sorted({spec for spec in found if found.count(spec) > 1})
+    if repeated:
+        raise UsageError(f"{place}: {repeated[0]} is named twice")
+    if len(found) == 1:
+        raise UsageError(f"{place}: a panel has {LEAST_MEMBERS} judges or more, found {found[0]} alone")
+    return tuple(found)
 
 
 def check_runner(value: str, place: str) -> str:

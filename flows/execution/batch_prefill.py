@@ -22,8 +22,13 @@ class VerdictRequests(Iterable[BatchItem]):
     """Requests to a model as judge, each made only when it is iterated, because contexts are long and many."""
 
     def __init__(self, run: Run, sessions: Sequence[SessionInfo], jobs: Mapping[str, Sequence[ScoreJob]]) -> None:
-        """Raises UsageError when the study's judge is no language model."""
+        """Raises UsageError when the study's judge is no single language model."""
         judge, settings = run.engine.judge, run.study.settings(run.study.judge)
+        if run.study.judges:
+            raise UsageError(
+                "--batch: a panel is put together from its members' verdicts; judge in batches by each of them "
+                "(--judge SPEC --batch), then run this again without --batch"
+            )
         if not isinstance(judge, ModelJudge) or settings is None:
             raise UsageError("--batch: the embedded judge asks nobody; name a model with --judge")
         self._judge, self._settings, self._run = judge, settings, run

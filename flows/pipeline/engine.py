@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import orjson
 
@@ -20,12 +20,18 @@ from flows.config.study import Study
 from flows.llm.remote_model import Calls, RemoteCompactor, RemoteModel
 from flows.llm.settings import ModelSettings
 from flows.support.ids import content_id
-from judge import Judge, Prober, Responder, Rubric
+from judge import Judge, Prober, Responder
 from judge.embedded import EmbeddedJudge, EmbeddedProber, EmbeddedResponder
 from judge.llm import ModelJudge, ModelResponder
 from judge.llm.prober import ModelProber
+from judge.panel import PanelJudge, PanelRule
 
 Role = Literal["summarizer", "prober", "responder", "judge"]
+
+
+def judge_id_of(judge: Judge) -> str:
+    """Hash of all settings that change a judge's scores."""
+    return content_id("judge", asdict(judge.version))
 
 
 class LazyCounter:
@@ -69,7 +75,12 @@ class Engine:
     @cached_property
     def judge_id(self) -> str:
         """Hash of all settings that change the judge's scores."""
-        return content_id("judge", asdict(self.judge.version))
+        return judge_id_of(self.judge)
+
+    @cached_property
+    def judges(self) -> Mapping[str, Judge]:
+        """The judges that are asked, by id: the judge, or the members of a panel."""
+        return self.judge.members if isinstance(self.judge, PanelJudge) else {self.judge_id: self.judge}
 
     def summarizer_for(self, replicate: int) -> Summarizer:
         """Return the summariser of one compaction; that of a language model remembers its failures."""
@@ -98,15 +109,29 @@ def engine_calling(study: Study, gateway: Callable[[], Calls]) -> Engine:
     return _make_engine(*_parts(study), gateway)
 
 
-_Parts = tuple[str, str, tuple[str, str, str, str], bytes, Literal["study", "closed"], tuple[str, ...]]
+class _Judging(NamedTuple):
+    """The settings of a study that change its judge, beside rubric and models."""
+
+    specs: tuple[str, ...]
+    protocol: Literal["study", "closed"]
+    rule: PanelRule | None
+    """Of a panel; None for a single judge."""
+    own_summaries: bool
+
+
+_Parts = tuple[str, str, tuple[str, str, str], _Judging, bytes, tuple[str, ...]]
 
 
 def _parts(study: Study) -> _Parts:
     """The settings of a study that change its engine."""
-    specs = (study.summarizer, study.prober, study.responder, study.judge)
-    protocol = study.judge_protocol if study.judge != "embedded" else "study"
+    specs = (study.summarizer, study.prober, study.responder)
+    is_model = any(spec != "embedded" for spec in study.judge_specs)
+    rule = study.panel_rule if study.judges else None
+    judging = _Judging(
+        study.judge_specs, study.judge_protocol if is_model else "study", rule, bool(rule) and study.own_summaries
+    )
     embedders = tuple(one.spec for one in study.embedders if one.api_key() or not one.is_official)
-    return study.tokenizer, study.rubric, specs, orjson.dumps(study.models), protocol, embedders
+    return study.tokenizer, study.rubric, specs, judging, orjson.dumps(study.models), embedders
 
 
 @lru_cache(maxsize=4)
@@ -120,40 +145,40 @@ _counter = lru_cache(maxsize=4)(LazyCounter)
 def _make_engine(
     tokenizer: str,
     rubric: str,
-    specs: tuple[str, str, str, str],
+    specs: tuple[str, str, str],
+    judging: _Judging,
     models: bytes,
-    protocol: Literal["study", "closed"],
     embedders: tuple[str, ...],
     gateway: Callable[[], Calls],
 ) -> Engine:
     counter = _counter(tokenizer)
     study = Study(rubric=rubric, models=orjson.loads(models))
-    summarizer, prober, responder, judge = map(study.settings, specs)
-    names: tuple[Role, ...] = ("summarizer", "prober", "responder", "judge")
+    summarizer, prober, responder = map(study.settings, specs)
+    names: tuple[Role, ...] = ("summarizer", "prober", "responder")
+    remote = {name for name, spec in zip(names, specs, strict=True) if spec != "embedded"}
+    remote |= {"summarizer"} if embedders else set()
+    remote |= {"judge"} if any(spec != "embedded" for spec in judging.specs) else set()
     return Engine(
         counter=counter,
         summarizer=ModelSummarizer(RemoteModel(summarizer, gateway)) if summarizer else EmbeddedSummarizer(counter),
         prober=ModelProber(RemoteModel(prober, gateway), counter=counter) if prober else EmbeddedProber(),
         responder=ModelResponder(RemoteModel(responder, gateway)) if responder else EmbeddedResponder(),
-        judge=_judge(judge, study.load_rubric(), counter, protocol, gateway),
-        remote=frozenset(
-            name
-            for name, spec in zip(names, specs, strict=True)
-            if spec != "embedded" or (name == "summarizer" and embedders)
-        ),
+        judge=_judge(judging, study, counter, gateway),
+        remote=frozenset(remote),
         embedders=tuple(settings for spec in embedders if (settings := study.settings(spec))),
         summarizes=summarizer,
         gateway=gateway,
     )
 
 
-def _judge(
-    settings: ModelSettings | None,
-    rubric: Rubric,
-    counter: TokenCounter,
-    protocol: Literal["study", "closed"],
-    gateway: Callable[[], Calls],
-) -> Judge:
-    if settings is None:
-        return EmbeddedJudge(rubric, counter)
-    return ModelJudge(RemoteModel(settings, gateway), rubric, protocol)
+def _judge(judging: _Judging, study: Study, counter: TokenCounter, gateway: Callable[[], Calls]) -> Judge:
+    rubric = study.load_rubric()
+    judges: list[Judge] = [
+        ModelJudge(RemoteModel(settings, gateway), rubric, judging.protocol)
+        if (settings := study.settings(spec))
+        else EmbeddedJudge(rubric, counter)
+        for spec in judging.specs
+    ]
+    if judging.rule is None:
+        return judges[0]
+    return PanelJudge({judge_id_of(one): one for one in judges}, judging.rule, own_summaries=judging.own_summaries)

@@ -134,10 +134,23 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
     return "\n".join(lines)
 
 
+_OF_SUMMARIES = {
+    "judges summaries of its own model": (
+        " Its model also wrote the summaries behind {n:,} of the answers, and models tend to favour what they wrote; a "
+        "panel of other models (--judges) leaves it out."
+    ),
+    "leaves members out": (
+        " Of {n:,} answers one member is left out, because its model wrote the summary: they have the score of the "
+        "others."
+    ),
+}
+"""Remark on a judge → what is said of it."""
+
+
 def _judge_line(
     connection: duckdb.DuckDBPyConnection, judge_id: str, rows: list[dict[str, Any]], responders: list[str]
 ) -> str:
-    """Name the judge, the rubric, and whether the judge scores its own answers."""
+    """Name the judge, the rubric, and whether the judge scores what its own model wrote."""
     (judge, model, rubric, protocol), *_ = fetch_rows(
         connection, "SELECT judge, model, rubric, protocol FROM judges WHERE judge_id = $judge_id", judge_id=judge_id
     ).values or [(rows[0]["judge"] or "unknown", "unknown", "unknown", "unknown")]
@@ -151,7 +164,8 @@ def _judge_line(
         said = f"Judge {named}, id {judge_id}, rubric {rubric}, protocol {protocol}."
     if any(name.startswith(f"{judge}@") for name in responders):
         said += " It judges its own answers, which models tend to favour."
-    return said
+    remarks = fetch_rows(connection, "SELECT item, n FROM judge_remarks WHERE judge_id = $judge_id", judge_id=judge_id)
+    return said + "".join(_OF_SUMMARIES[item].format(n=n) for item, n in remarks.values if item in _OF_SUMMARIES)
 
 
 def format_validity(facts: Mapping[str, Any]) -> str:

@@ -158,6 +158,18 @@ ANCHOR_SCORES = pa.schema(
 )
 """One row an anchor answer, judge, day of taking and criterion; ``status`` as in ``SCORES``."""
 
+COMPARISONS = pa.schema(
+    [
+        *_texts("comparison_id session_id judge_id judge probe_id answer_a answer_b first status outcome reasoning"),
+        ("is_same", pa.bool_()),
+        ("error", pa.string()),
+    ]
+)
+"""One row a pair of answers, order and judge; ``first`` is ``a`` or ``b``, ``outcome`` too, or ``tie``.
+
+``status`` is ``failed`` where there is no verdict: it is asked for again at the next time. ``is_same``: both answers
+are the same text, which is a tie that nobody was asked for."""
+
 NEED = pa.struct(
     [
         *_texts("kind value"),

@@ -214,6 +214,7 @@ class Store:
             self.answers,
             self.scores,
             self.anchor_scores,
+            self.comparisons,
             self.calls,
             self.nights,
         )
@@ -262,6 +263,11 @@ class Store:
     def anchor_scores(self) -> Shards:
         """The judge's scores of the anchors, day by day."""
         return self._shards("anchor_scores", parquet_schemas.ANCHOR_SCORES, ("answer_id", "judge_id", "taken_on"))
+
+    @cached_property
+    def comparisons(self) -> Shards:
+        """Which of two answers a judge prefers."""
+        return self._shards("comparisons", parquet_schemas.COMPARISONS, ("comparison_id",))
 
     @cached_property
     def needs(self) -> Shards:

@@ -19,6 +19,8 @@ FileFormat = Literal["parquet", "csv", "json", "markdown"]
 
 Split = Literal["task_type", "length", "probe_type", "cycle", "source", "resolved", "exit_status"]
 """Columns by which the leaderboard and a comparison can be split."""
+PanelRule = Literal["median", "mean", "majority"]
+"""How the score of a panel comes of its members' (``judge.panel``)."""
 Versions = Literal["current", "all"]
 """Which methods: those of the newest run of the study, or those of earlier runs too."""
 

@@ -20,6 +20,36 @@ own_answers as (
     group by given.judge_id
 ),
 
+-- A judge itself, or the members of a panel: the models that judge.
+judging_models as (
+    select
+        judge_id,
+        model,
+        false as leaves_out
+    from judges
+    where judge <> 'embedded'
+    union all by name
+    select
+        panel_id as judge_id,
+        member_model as model,
+        not own_summaries as leaves_out
+    from stg_panel_members
+),
+
+own_summaries as (
+    select
+        given.judge_id,
+        bool_or(judging_models.leaves_out) as leaves_out,
+        count(distinct given.answer_id) as n_own
+    from int_answer_scores as given
+    inner join methods on given.method_id = methods.method_id
+    inner join judging_models
+        on
+            given.judge_id = judging_models.judge_id
+            and judging_models.model = regexp_extract(methods.summarizer, '^[a-z]+:(.*?)( [(][^)]*[)])?@[^@]*$', 1)
+    group by given.judge_id
+),
+
 agreement as (
     select
         kind,
@@ -68,6 +98,19 @@ of_judges as (
         own_answers.n_own as n,
         'the judge''s model also answered, and models tend to favour what they wrote' as detail
     from own_answers
+    union all by name
+    select
+        own_summaries.judge_id,
+        case
+            when own_summaries.leaves_out then 'leaves members out' else 'judges summaries of its own model'
+        end as item,
+        own_summaries.n_own as n,
+        case
+            when own_summaries.leaves_out
+                then 'a member''s model wrote the summary, so the panel''s score is of the other members alone'
+            else 'the judge''s model also wrote the summary, and models tend to favour what they wrote (--judges)'
+        end as detail
+    from own_summaries
     union all by name
     select
         scores.judge_id,

@@ -53,6 +53,7 @@ CALLS = (
     (f"backfill {JUDGE} --plan", "openai:x"),
     (f"backfill {JUDGE} --method none", "openai:x"),
     (f"backfill {JUDGE} --method empty --batch --no-wait", "openai:x"),
+    (f"pairs none empty {JUDGE} --plan", "openai:x"),
     ("rebuild --json", "{"),
     ("accounting", "stored"),
     ("leaderboard --judge embedded", "mask_sweagent"),

@@ -172,7 +172,13 @@ VALIDITY = (
     "'the truth' AS about, 2 AS n, 0 AS n_unscored, 5.0 AS mean, 4.7 AS required_low, 5.0 AS required_high, "
     "true AS passes, now() AS measured_at; "
 )
+COMPARISON = (
+    "INSERT INTO comparisons BY NAME SELECT 'c' AS comparison_id, 's1' AS session_id, 'p' AS judge_id, "
+    "'openai:m' AS judge, 'q1' AS probe_id, 'B/q1' AS answer_a, 'A/q1' AS answer_b, 'a' AS first, 'tie' AS outcome, "
+    "false AS is_same; "
+)
 OF_PEOPLE = {
+    "unique_comparisons": (COMPARISON + COMPARISON, 1),
     "unique_judge_validity": (VALIDITY + VALIDITY, 1),
     "unique_label_samples": (SAMPLE + SAMPLE, 1),
     "unique_anchor_scores": (ANCHOR + ANCHOR, 1),

@@ -29,6 +29,8 @@ TABLES = {
     "error",
     "probes": "probe_id point_id probe_type question ground_truth evidence",
     "answers": "answer_id compaction_id session_id probe_id replicate text status cost_usd error",
+    "comparisons": "comparison_id session_id judge_id judge probe_id answer_a answer_b first outcome reasoning is_same "
+    "error",
     "judges": "judge_id judge model rubric prompt_sha256 protocol params created_at",
     "scores": "answer_id session_id judge_id judge_replicate dimension criterion score unscored_reason reasoning",
     "verdicts": "answer_id judge_id judge_replicate stated_overall stated_dimensions asked_again",
@@ -127,6 +129,12 @@ VIEWS = {
     "n_clusters",
     "fronts": "judge_id method kept cost cost_in on_front line method_id",
     "judge_remarks": "judge judge_id item n n_answers detail",
+    "pair_results": "judge_id judge method_a method_b share_a std_error ci_low ci_high p_value n_questions n_a n_ties "
+    "n_b n_same n_agreeing n_sessions n_clusters",
+    "pair_position": "judge_id judge share_first std_error ci_low ci_high p_value n_comparisons n_first n_second "
+    "n_clusters",
+    "panel_agreement": "panel_id panel member_a member_b level item n_answers exact within_one kappa pearson "
+    "mean_difference ci_low ci_high",
     "compaction_sizes": "judge_id judge method size tokens_after retention score whole against_none change std_error "
     "ci_low ci_high p_value p_adjusted p_not_worse_adjusted p_equivalent_adjusted says n_pairs n_sessions n_questions "
     "method_id",

@@ -378,3 +378,58 @@ def test_views_work_over_half_a_run(tmp_path: Path, stage: str) -> None:
     assert means == ([(pytest.approx(10.25 / 3),), (pytest.approx(3.25),)] if stage == "scores" else [])
     if stage == "answers":
         assert missing == {"compaction": 0, "probe": 0, "probe_not_asked": 0, "answer": 0, "score": 6}
+
+
+def test_a_panel_shows_how_far_its_members_agree_and_which_judge_wrote_the_summaries(tmp_path: Path) -> None:
+    """The summaries of keep are by the model `grader`: of the answer that it scored the panel leaves it out."""
+    data = tiny()
+    data["methods"][0]["summarizer"] = "openai:grader (127.0.0.1:9)@ab12"
+    data["judges"] = [
+        judge("j1", "embedded"),
+        judge("j2", "openai:grader", model="grader"),
+        judge("j3", "openai:other", model="other"),
+        judge("j4", "mean", params='{"members": ["j3", "j2"], "rule": "mean", "own_summaries": false}'),
+        judge("j5", "mean too", params='{"members": ["j1", "j3"], "rule": "mean", "own_summaries": false}'),
+    ]
+    for name, points in (("j3", 5), ("j4", 4), ("j5", 4)):
+        data["scores"] += [row for probe in ("q1", "q2") for row in scores(f"A/{probe}", name, facts=points)]
+    store = make(data, tmp_path)
+    agreed = "SELECT panel, member_a, member_b, n_answers, exact, mean_difference FROM panel_agreement"
+    assert rows(store, f"{agreed} WHERE item = 'facts' ORDER BY panel") == [
+        ("mean", "openai:grader", "openai:other", 1, 0.0, 2.0),
+        ("mean too", "embedded", "openai:other", 2, 0.5, 0.5),
+    ]
+    assert rows(
+        store, "SELECT judge, item, n FROM judge_remarks WHERE item LIKE 'leaves%' OR item LIKE '%own model'"
+    ) == [
+        ("mean", "leaves members out", 2),
+        ("openai:grader", "judges summaries of its own model", 1),
+    ]
+
+
+def test_pairs_count_a_question_once_and_show_what_the_position_does(tmp_path: Path) -> None:
+    """Of q1 cut wins when it is first and ties when it is second; of q3 whatever is first wins; q2 lacks an order."""
+    verdicts = [("q1", "s1", "a", "a"), ("q1", "s1", "b", "tie"), ("q2", "s1", "a", "b"), ("q3", "s2", "a", "a")]
+    verdicts.append(("q3", "s2", "b", "b"))
+    of_judge = {"judge_id": "p", "judge": "openai:m", "reasoning": "so", "is_same": False}
+    given = [
+        {
+            "comparison_id": f"{question}{first}",
+            "session_id": session_id,
+            "probe_id": question,
+            "answer_a": f"B/{question}",
+            "answer_b": f"A/{question}",
+            "first": first,
+            "outcome": outcome,
+            **of_judge,
+        }
+        for question, session_id, first, outcome in verdicts
+    ]
+    store = make({**tiny(), "comparisons": given}, tmp_path)
+    wanted = (
+        "SELECT method_a, method_b, share_a, n_questions, n_a, n_ties, n_b, n_agreeing, n_sessions FROM pair_results"
+    )
+    assert rows(store, wanted) == [("cut", "keep", 0.625, 2, 1, 1, 0, 0, 2)]
+    assert rows(store, "SELECT share_first, n_comparisons, n_first, n_second FROM pair_position") == [(0.875, 4, 3, 0)]
+    [(low, high)] = rows(store, "SELECT ci_low, ci_high FROM pair_results")
+    assert close([(low, high)], [(0.625 - 0.125 * T_975[1], 0.625 + 0.125 * T_975[1])])

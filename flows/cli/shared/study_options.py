@@ -28,7 +28,7 @@ _COMPLETIONS: Mapping[str, Callable[..., Any]] = {
     "strategies": completing.strategies,
     "points": completing.points,
     "rubric": completing.rubrics,
-    **dict.fromkeys(("model", "summarizer", "responder", "prober", "judge"), completing.specs),
+    **dict.fromkeys(("model", "summarizer", "responder", "prober", "judge", "judges"), completing.specs),
 }
 
 
@@ -84,7 +84,7 @@ def takes_study(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
             path = given.pop(FILE, None)
             for name in given.keys() & KEYS.keys():
                 if KEYS[name].type is bool:
-                    given[name] = False if given[name] else None
+                    given[name] = not KEYS[name].default if given[name] else None
             function(Given({name: one for name, one in given.items() if one not in (None, [])}, path), **values)
 
         keyword_only = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in own]
@@ -97,7 +97,7 @@ def takes_study(*names: str) -> Callable[[Callable[..., None]], Callable[..., No
 
 
 def _option_name(name: str) -> str:
-    return f"no_{name}" if name in KEYS and KEYS[name].type is bool else name
+    return f"no_{name}" if name in KEYS and KEYS[name].default is True else name
 
 
 def _declare(name: str) -> dict[str, Any]:
@@ -106,7 +106,8 @@ def _declare(name: str) -> dict[str, Any]:
         return {"annotation": StudyOption if name == FILE else StoreOption, "default": None}
     key = MODEL if name == "model" else KEYS[name]
     if key.type is bool:
-        return {"annotation": Annotated[bool, typer.Option(f"--no-{name}", help=key.off)], "default": False}
+        flag = f"--{_option_name(name).replace('_', '-')}"
+        return {"annotation": Annotated[bool, typer.Option(flag, help=key.off or key.about)], "default": False}
     if name == "sources":
         return _optional(list[str], typer.Argument(metavar=key.metavar, help=key.about))
     option = typer.Option(

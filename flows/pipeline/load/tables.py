@@ -44,13 +44,14 @@ EMBEDDED = "embedded-"
 """What the names of the embedded engine's parts begin with."""
 
 SHARDS = tuple(
-    "points compactions probes answers scores label_samples anchor_scores needs measures replays calls".split()
+    """points compactions probes answers scores label_samples anchor_scores comparisons needs measures replays
+    calls""".split()
 )
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
 LOADED = tuple(
     """item_costs points equal_contexts compactions probes probes_not_asked answers superseded_scores scores
-    verdicts human_scores label_samples anchor_scores measured_points wanted_measures needs measures
+    verdicts human_scores label_samples anchor_scores comparisons measured_points wanted_measures needs measures
     statement_states replay_calls calls""".split()
 )
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
@@ -59,8 +60,8 @@ STEPS = len(LOADED) + len(MATERIALIZED) + 2
 """Steps of ``rebuild_database``, as its progress counts them."""
 
 MET_TWICE = frozenset(
-    """points compactions probes answers verdicts label_samples anchor_scores needs measures statement_states
-    replay_calls calls""".split()
+    """points compactions probes answers verdicts label_samples anchor_scores comparisons needs measures
+    statement_states replay_calls calls""".split()
 )
 """Tables of which one row of each key is loaded: a run that was killed can leave a unit of work in two shards."""
 
@@ -231,7 +232,7 @@ def _key(study: Study) -> dict[str, Any]:
 def files_stamp(store: Store) -> str:
     """Hash all files that go into the database."""
     folders = """transcripts points compactions probes answers scores calls methods judges validity quarantine labels
-    label_samples anchor_scores needs measures replays""".split()
+    label_samples anchor_scores comparisons needs measures replays""".split()
     return content_id(
         [
             (folder, one.path.name, one.size, one.version or one.written_ns)

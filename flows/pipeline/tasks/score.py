@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from compaction import CallsStoppedError
 from flows.config.study import Study
@@ -30,9 +31,10 @@ from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
 from flows.store.store import Store
 from flows.support import event_log
-from judge import CriterionScore, Judge, JudgeCase, Rubric
+from judge import CriterionScore, Judge, JudgeCase, JudgeError, Rubric
 from judge.embedded import EmbeddedJudge, EmbeddedResponder
 from judge.llm import Verdict
+from judge.panel import MemberVerdict, PanelJudge, combine_verdicts
 
 
 class _Asked(NamedTuple):
@@ -43,48 +45,40 @@ class _Asked(NamedTuple):
     case: JudgeCase
 
 
+class _Given(NamedTuple):
+    """The verdict of one judge on it."""
+
+    judge_id: str
+    status: str
+    results: Sequence[CriterionScore]
+    stated: Verdict | None
+    """With what a model stated beside its scores."""
+
+
 def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = None) -> Tally:
     """Judge a slice's answers. With a day they are anchors, and the verdicts belong to that day."""
     store, parts = task.store, task.engine
     columns: dict[str, list[Any]] = {name: [] for name in parquet_schemas.SCORES.names}
     tally = Tally()
+    known = _known_verdicts(task, work) if isinstance(parts.judge, PanelJudge) and taken_on is None else {}
 
-    def scored(asked: _Asked) -> tuple[_Asked, str, Sequence[CriterionScore], Verdict | None]:
+    def scored(asked: _Asked) -> tuple[_Asked, list[_Given]]:
         with calling_for("score" if taken_on is None else "anchor", asked.job.answer_id):
-            return asked, *_score(parts.judge, asked.case)
+            if isinstance(parts.judge, PanelJudge):
+                return asked, _panel_verdicts(task, parts.judge, asked, known)
+            return asked, [_score(parts.judge_id, parts.judge, asked.case)]
 
-    reads_contexts = not isinstance(parts.judge, EmbeddedJudge)
+    reads_contexts = any(not isinstance(judge, EmbeddedJudge) for judge in parts.judges.values())
     cases = cases_of(store, task.study, parts.judge.rubric, work, reads_contexts)
     for outcome in task.items.map(unless_stopped(scored), cases, lambda _: 1, cached_first=True):
         if outcome is None:
             tally.leave()
             continue
-        asked, status, verdict, stated = outcome
-        tally.add(status)
-        task.items.log(
-            "score",
-            answer_id=asked.job.answer_id,
-            session_id=asked.info.session_id,
-            judge_id=parts.judge_id,
-            judge_replicate=asked.job.judge_replicate,
-            status=status,
-            unscored=sum(result.score is None for result in verdict),
-            error=event_log.unquoted_reason(verdict[0].unscored_reason) if status == "failed" and verdict else None,
-        )
-        for result in verdict:
-            columns["answer_id"].append(asked.job.answer_id)
-            columns["session_id"].append(asked.info.session_id)
-            columns["judge_id"].append(parts.judge_id)
-            columns["judge_replicate"].append(asked.job.judge_replicate)
-            columns["dimension"].append(parts.judge.rubric.criteria[result.criterion].dimension)
-            columns["criterion"].append(result.criterion)
-            columns["status"].append(status)
-            columns["score"].append(result.score)
-            columns["unscored_reason"].append(result.unscored_reason)
-            columns["reasoning"].append(result.reasoning)
-            columns["stated_overall"].append(stated.stated_overall if stated else None)
-            columns["stated_dimensions"].append(json.dumps(dict(stated.stated_dimensions)) if stated else None)
-            columns["asked_again"].append(stated.asked_again if stated else None)
+        asked, verdicts = outcome
+        tally.add(verdicts[-1].status)
+        for verdict in verdicts:
+            _log(task, asked, verdict)
+            _append(columns, asked, verdict, parts.judge.rubric)
     table = pa.table(columns, schema=parquet_schemas.SCORES)
     if taken_on is None:
         store.scores.write(table)
@@ -92,6 +86,94 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
         day = pa.array([taken_on] * table.num_rows, pa.date32())
         store.anchor_scores.write(table.append_column("taken_on", day).select(parquet_schemas.ANCHOR_SCORES.names))
     return tally
+
+
+def _log(task: TaskContext, asked: _Asked, given: _Given) -> None:
+    is_failed = given.status == "failed" and given.results
+    task.items.log(
+        "score",
+        answer_id=asked.job.answer_id,
+        session_id=asked.info.session_id,
+        judge_id=given.judge_id,
+        judge_replicate=asked.job.judge_replicate,
+        status=given.status,
+        unscored=sum(result.score is None for result in given.results),
+        error=event_log.unquoted_reason(given.results[0].unscored_reason) if is_failed else None,
+    )
+
+
+def _append(columns: dict[str, list[Any]], asked: _Asked, given: _Given, rubric: Rubric) -> None:
+    stated = given.stated
+    for result in given.results:
+        columns["answer_id"].append(asked.job.answer_id)
+        columns["session_id"].append(asked.info.session_id)
+        columns["judge_id"].append(given.judge_id)
+        columns["judge_replicate"].append(asked.job.judge_replicate)
+        columns["dimension"].append(rubric.criteria[result.criterion].dimension)
+        columns["criterion"].append(result.criterion)
+        columns["status"].append(given.status)
+        columns["score"].append(result.score)
+        columns["unscored_reason"].append(result.unscored_reason)
+        columns["reasoning"].append(result.reasoning)
+        columns["stated_overall"].append(stated.stated_overall if stated else None)
+        columns["stated_dimensions"].append(json.dumps(dict(stated.stated_dimensions)) if stated else None)
+        columns["asked_again"].append(stated.asked_again if stated else None)
+
+
+_Verdicts = Mapping[tuple[str, str, int], Sequence[CriterionScore]]
+"""Answer, judge and judge replicate → the scores that are in the store."""
+
+
+def _known_verdicts(task: TaskContext, work: Slice[ScoreJob]) -> _Verdicts:
+    """The verdicts of a panel's members that are in the store: nobody is asked for them again."""
+    is_wanted = (
+        pc.field("session_id").isin([info.session_id for info, _ in work.items])
+        & pc.field("judge_id").isin(list(task.engine.judges))
+        & (pc.field("status") == "done")
+    )
+    names = ["answer_id", "judge_id", "judge_replicate", "criterion", "score", "unscored_reason"]
+    found: dict[tuple[str, str, int], list[CriterionScore]] = {}
+    for row in task.store.scores.dataset().to_table(columns=names, filter=is_wanted).to_pylist():
+        result = CriterionScore(row["criterion"], row["score"], "", row["unscored_reason"])
+        found.setdefault((row["answer_id"], row["judge_id"], row["judge_replicate"]), []).append(result)
+    return found
+
+
+def _panel_verdicts(task: TaskContext, panel: PanelJudge, asked: _Asked, known: _Verdicts) -> list[_Given]:
+    """The verdicts of the members that had to be asked, and at the end the panel's."""
+    case, given = asked.case, []
+    summary_by = _summary_model(task, asked.job)
+    members, stop = [], None
+    for judge_id, member in panel.members.items():
+        name = member.version.judge
+        if not panel.takes_part(member, summary_by):
+            members.append(MemberVerdict(name, is_own=True))
+            continue
+        results = known.get((asked.job.answer_id, judge_id, case.replicate))
+        failed = None
+        if results is None:
+            try:
+                one = _score(judge_id, member, case)
+            except CallsStoppedError as error:  # the other members' calls are still made, or go into the same batch
+                stop = error
+                continue
+            given.append(one)
+            results = one.results
+            failed = (results[0].unscored_reason if results else "no result") if one.status == "failed" else None
+        members.append(MemberVerdict(name, results, failed=failed))
+    if stop is not None:
+        raise stop
+    try:
+        status, combined = "done", combine_verdicts(panel.rule, case.criteria, members)
+    except JudgeError as error:
+        status, combined = "failed", _unscored(case, str(error))
+    return [*given, _Given(task.engine.judge_id, status, combined, None)]
+
+
+def _summary_model(task: TaskContext, job: ScoreJob) -> str | None:
+    """The model that wrote the summary behind an answer; None where none did."""
+    writes = job.method is None or bool((method := task.methods[job.method]).needs_model or method.provider)
+    return task.engine.summarizes.model if task.engine.summarizes and writes else None
 
 
 def cases_of(
@@ -129,16 +211,15 @@ def cases_of(
             yield _Asked(info, job, case)
 
 
-def _score(judge: Judge, case: JudgeCase) -> tuple[str, Sequence[CriterionScore], Verdict | None]:
-    """One entry for each criterion that was asked, whatever the judge gave, and what a model stated beside."""
+def _score(judge_id: str, judge: Judge, case: JudgeCase) -> _Given:
+    """One entry for each criterion that was asked, whatever the judge gave."""
     try:
         whole = judge.score(case)
         given = {result.criterion: result for result in whole}
     except CallsStoppedError:
         raise
     except Exception as error:  # whatever a judge raises costs this verdict and no other
-        reason = f"the judge failed: {why(error)}"
-        return "failed", [CriterionScore(criterion, None, "", reason) for criterion in case.criteria], None
+        return _Given(judge_id, "failed", _unscored(case, f"the judge failed: {why(error)}"), None)
     verdict = []
     for criterion in case.criteria:
         result = given.get(criterion)
@@ -149,4 +230,8 @@ def _score(judge: Judge, case: JudgeCase) -> tuple[str, Sequence[CriterionScore]
         elif result.score is not None and not 0 <= result.score <= 5:
             result = CriterionScore(criterion, None, result.reasoning, f"the judge gave {result.score}, outside of 0–5")
         verdict.append(result)
-    return "done", verdict, whole if isinstance(whole, Verdict) else None
+    return _Given(judge_id, "done", verdict, whole if isinstance(whole, Verdict) else None)
+
+
+def _unscored(case: JudgeCase, reason: str) -> list[CriterionScore]:
+    return [CriterionScore(criterion, None, "", reason) for criterion in case.criteria]

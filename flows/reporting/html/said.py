@@ -53,6 +53,9 @@ def summary_sentences(figures: Figures, words: TextCatalogue) -> list[str]:
         [(dimension, n)] = weakest.most_common(1)
         shown = words.of("dimension").get(dimension, dimension)
         found.append(words("said.weakest", dimension=shown, n=n, all=weakest.total()))
+    for name in ("own_summaries", "left_out"):
+        if number := figures.judge[f"n_{name}"]:
+            found.append(words(f"said.{name}", n=number))
     if best["ci_low"] is not None:
         n_projects = figures.about["n_projects"]
         found.append(words("said.by_project", n=n_projects) if n_projects else words("said.by_session"))

@@ -18,7 +18,17 @@ select
         select count_if(judge_validity.passes)
         from judge_validity
         where judge_validity.judge_id = judges.judge_id
-    ) as n_passed
+    ) as n_passed,
+    (
+        select coalesce(max(judge_remarks.n), 0)
+        from judge_remarks
+        where judge_remarks.judge_id = judges.judge_id and judge_remarks.item = 'judges summaries of its own model'
+    ) as n_own_summaries,
+    (
+        select coalesce(max(judge_remarks.n), 0)
+        from judge_remarks
+        where judge_remarks.judge_id = judges.judge_id and judge_remarks.item = 'leaves members out'
+    ) as n_left_out
 from judges
 inner join leaderboard on judges.judge_id = leaderboard.judge_id
 group by all
