@@ -55,8 +55,8 @@ CACHED_FROM = 1024
 COUNTED = 50
 """Prompts of a stage that are counted exactly; the others by their length and what these had a character."""
 LINKED = tuple(
-    """transcripts points compactions probes answers scores methods judges quarantine anchors anchor_scores
-    comparisons needs measures""".split()
+    """transcripts points compactions probes answers next_actions scores methods judges quarantine anchors
+    anchor_scores comparisons needs measures""".split()
 )
 
 

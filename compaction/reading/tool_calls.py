@@ -27,6 +27,7 @@ _NO_SHELLS = ("apply_patch", "exec")
 _READ_NAME = re.compile(r"read|view|open|cat\b|get_file|show_file|scroll|goto", re.IGNORECASE)
 _SEARCH_NAME = re.compile(r"grep|search|glob|find|list|^ls$|tree", re.IGNORECASE)
 _DELETE_NAME = re.compile(r"delete|remove|unlink", re.IGNORECASE)
+_PATTERN_KEYS = ("pattern", "query", "regex", "glob", "glob_pattern", "search_term", "symbol")
 _ACI = re.compile(r"(open|create|edit|insert|append|goto|scroll_up|scroll_down|search_file)(?=\s|$)")
 _ACI_EDIT = re.compile(r"edit\s+\d+:\d+\s*\n(.*?)\n?end_of_edit", re.DOTALL)
 _ACI_WORDS = re.compile(r"\w+\s+(?:\"[^\"]*\"\s+)?[\"']?([^\s\"']+)")
@@ -36,6 +37,17 @@ _ACI_SHOWN = re.compile(r"\[File: ([^\n\]]{1,300}?) \(\d+ lines total\)\]|\(Open
 def tool_name(call: ToolCall) -> str:
     """The tool's own name, without the server or namespace before it."""
     return re.split(r"\.|__", call.name)[-1]
+
+
+def is_search_tool(name: str) -> bool:
+    """Whether a tool's name says that it searches or lists files."""
+    return bool(_SEARCH_NAME.search(name))
+
+
+def search_words(values: dict[str, Any]) -> tuple[str, ...]:
+    """The words that the arguments of a search look for, else the directory; empty where they name neither."""
+    found = _text(values, _PATTERN_KEYS) or _text(values, _PATH_KEYS)
+    return (found,) if found else ()
 
 
 def shell_command(call: ToolCall, arguments: dict[str, Any] | None = None) -> str | None:

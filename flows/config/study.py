@@ -126,6 +126,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     _check_providers(study, f"study {path}: " if path else "")
     _check_panel(study, f"study {path}: " if path else "")
     _check_sizes(study, f"study {path}: " if path else "")
+    _check_next_action(study, f"study {path}: " if path else "")
     for method in study.methods():
         try:
             try_parameters(method, study.points_spec.budget())
@@ -255,6 +256,15 @@ def _check_sizes(study: Study, place: str) -> None:
         raise UsageError(
             f"{place}{key}: at points by sizes a session compacts once, at each size anew; take --points tokens:N for "
             "one compaction after the other"
+        )
+
+
+def _check_next_action(study: Study, place: str) -> None:
+    """The embedded responder quotes facts and takes no action."""
+    if study.next_action and study.responder == "embedded":
+        raise UsageError(
+            f"{place}--next-action: the embedded responder takes no actions; name a model with --responder, or leave "
+            "the option out"
         )
 
 

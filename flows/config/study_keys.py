@@ -143,6 +143,16 @@ class StudyKeys:
             most=1,
         ),
     ] = 0.0
+    next_action: Annotated[
+        float,
+        Key(
+            "Share of the points, 0 to 1, at which the responder, which must be a model, is asked for the next tool "
+            "call: from the whole history twice and from each context (view next_action); 0 for none.",
+            metavar="SHARE",
+            least=0,
+            most=1,
+        ),
+    ] = 0.0
     limit: Annotated[
         int | None,
         Key("Take N sessions only, those of the sources first.", "all", "N", least=1, most=10**9, example=100),

@@ -17,6 +17,7 @@ from typing import Any
 from flows.config.study import Study
 from flows.pipeline.engine import Engine
 from flows.pipeline.measure_plan import measure_code_version
+from flows.pipeline.next_action_plan import next_action_code_version
 from flows.pipeline.plan import method_rows
 from flows.pipeline.replay_plan import replay_code_version
 from flows.sessions.session_parts import SessionInfo
@@ -41,6 +42,7 @@ def study_hash(study: Study, engine: Engine) -> str:
         asdict(engine.judge.version),
         study.judge_replicates,
         *((study.replay, replay_code_version()) if study.replay else ()),
+        *((study.next_action, next_action_code_version()) if study.next_action else ()),
     )
 
 

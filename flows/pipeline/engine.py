@@ -23,6 +23,7 @@ from flows.support.ids import content_id
 from judge import Judge, Prober, Responder
 from judge.embedded import EmbeddedJudge, EmbeddedProber, EmbeddedResponder
 from judge.llm import ModelJudge, ModelResponder
+from judge.llm.actor import ModelActor
 from judge.llm.prober import ModelProber
 from judge.panel import PanelJudge, PanelRule
 
@@ -63,6 +64,8 @@ class Engine:
     prober: Prober
     responder: Responder | EmbeddedResponder
     judge: Judge
+    actor: ModelActor | None = None
+    """Says the next action, by the model that answers; None for the embedded responder."""
     remote: frozenset[Role] = frozenset()
     """The parts that call a model: they wait more than they work. Embeddings are asked for where summaries are."""
     summarizes: ModelSettings | None = field(default=None)
@@ -164,6 +167,7 @@ def _make_engine(
         prober=ModelProber(RemoteModel(prober, gateway), counter=counter) if prober else EmbeddedProber(),
         responder=ModelResponder(RemoteModel(responder, gateway)) if responder else EmbeddedResponder(),
         judge=_judge(judging, study, counter, gateway),
+        actor=ModelActor(RemoteModel(responder, gateway)) if responder else None,
         remote=frozenset(remote),
         embedders=tuple(settings for spec in embedders if (settings := study.settings(spec))),
         summarizes=summarizer,

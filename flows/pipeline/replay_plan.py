@@ -31,9 +31,9 @@ def replay_code_version() -> str:
     return f"replay@{VERSION}"
 
 
-def is_drawn(session_id: str, share: float) -> bool:
-    """Whether a session is among those that are replayed: by a hash of its id, so a larger share adds sessions."""
-    return int(content_id("replay", session_id)[:8], 16) < share * 2**32
+def is_drawn(id: str, share: float, what: str = "replay") -> bool:
+    """Whether a session or point is drawn for something: by a hash of its id, so a larger share adds some."""
+    return int(content_id(what, id)[:8], 16) < share * 2**32
 
 
 def replays_to_do(

@@ -297,6 +297,11 @@ class _Scope:
                 "SELECT * FROM answers WHERE status = 'failed'",
             ),
             (
+                "next actions failed",
+                "SELECT error FROM next_actions SEMI JOIN p USING (point_id) WHERE status = 'failed'",
+                "SELECT * FROM next_actions WHERE status = 'failed'",
+            ),
+            (
                 "scores failed",
                 "SELECT unscored_reason FROM scores SEMI JOIN a USING (answer_id) "
                 "WHERE starts_with(unscored_reason, 'the judge failed')",

@@ -17,6 +17,7 @@ from flows.pipeline.backfill.backlog import Backlog
 from flows.pipeline.done_marks import DoneMarks, all_marks, study_hash
 from flows.pipeline.engine import Engine, Role, engine_for
 from flows.pipeline.measure_plan import MeasureJob, measures_to_do
+from flows.pipeline.next_action_plan import NextActionJob, next_actions_to_do
 from flows.pipeline.plan import (
     AnswerJob,
     CompactionJob,
@@ -35,6 +36,7 @@ from flows.pipeline.scope import Scope
 from flows.pipeline.tasks.answer import answer_all
 from flows.pipeline.tasks.compact import compact_all, find_points_of
 from flows.pipeline.tasks.measure import measure_all
+from flows.pipeline.tasks.next_action import ask_next_actions
 from flows.pipeline.tasks.probe import make_probes
 from flows.pipeline.tasks.replay import replay_all
 from flows.pipeline.tasks.score import score_all
@@ -112,6 +114,10 @@ def _answers(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str,
     return shuffle_jobs(found, task.study) if "responder" in task.engine.remote else found
 
 
+def _next_actions(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[NextActionJob]]:
+    return next_actions_to_do(task.store, task.study, task.engine, sessions, _known(task, sessions))
+
+
 def _scores(task: TaskContext, sessions: Sequence[SessionInfo]) -> Mapping[str, Sequence[ScoreJob]]:
     found = scores_to_do(task.store, task.study, task.engine, _known(task, sessions))
     return shuffle_jobs(found, task.study) if "judge" in task.engine.remote else found
@@ -139,13 +145,29 @@ REPLAY = Stage("replay", "replay", "sessions", None, ("compact", "summarize"), (
 ANSWER = Stage(
     "answer", "answer", "answers", "responder", ("compact", "summarize", "probe"), ("answers",), _answers, answer_all
 )
+NEXT_ACTION = Stage(
+    "next_action",
+    "next_action",
+    "points",
+    "responder",
+    ("compact", "summarize"),
+    ("next_actions",),
+    _next_actions,
+    ask_next_actions,
+)
 SCORE = Stage("score", "score", "answers", "judge", ("answer",), ("scores",), _scores, score_all)
-STAGES = {stage.key: stage for stage in (POINTS, COMPACT, SUMMARIZE, PROBE, MEASURE, REPLAY, ANSWER, SCORE)}
+STAGES = {
+    stage.key: stage for stage in (POINTS, COMPACT, SUMMARIZE, PROBE, MEASURE, REPLAY, ANSWER, NEXT_ACTION, SCORE)
+}
 
 
 def stages_of(study: Study, parts: Engine) -> list[Stage]:
     """The stages of a run of this study with this engine, in order."""
-    left_out = {SUMMARIZE.key: "summarizer" not in parts.remote, REPLAY.key: not study.replay}
+    left_out = {
+        SUMMARIZE.key: "summarizer" not in parts.remote,
+        REPLAY.key: not study.replay,
+        NEXT_ACTION.key: not study.next_action,
+    }
     return [stage for stage in STAGES.values() if not left_out.get(stage.key)]
 
 

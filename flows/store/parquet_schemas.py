@@ -111,6 +111,19 @@ ANSWERS = pa.schema(
     ]
 )
 
+NEXT_ACTIONS = pa.schema(
+    [
+        *_texts("next_action_id session_id content_sha256 point_id compaction_id"),
+        ("repetition", pa.int32()),
+        *_texts("responder code status error tool arguments kind target program"),
+        *_texts("with_full with_full_again with_session reason model"),
+        *_longs("input_tokens output_tokens"),
+        *_floats("cost_usd seconds"),
+    ]
+)
+"""One row a point and context from which the next action was asked for; ``compaction_id`` is NULL for the whole
+history. ``status`` is ``done``, ``not_asked`` or ``failed``, the last two with the reason in ``error``."""
+
 SCORES = pa.schema(
     [
         *_texts("answer_id session_id judge_id"),

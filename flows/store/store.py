@@ -212,6 +212,7 @@ class Store:
             self.measures,
             self.replays,
             self.answers,
+            self.next_actions,
             self.scores,
             self.anchor_scores,
             self.comparisons,
@@ -248,6 +249,11 @@ class Store:
     def answers(self) -> Shards:
         """The responder's answers."""
         return self._shards("answers", parquet_schemas.ANSWERS, ("answer_id",))
+
+    @cached_property
+    def next_actions(self) -> Shards:
+        """The next actions that a model would take, from contexts and from whole histories."""
+        return self._shards("next_actions", parquet_schemas.NEXT_ACTIONS, ("next_action_id",))
 
     @cached_property
     def scores(self) -> Shards:

@@ -97,7 +97,7 @@ class Form:
 
     def read(self, text: str) -> Verdict:
         """The verdict in a reply. Raises ReplyError, which quotes nothing of the reply."""
-        given = _json_object(text)
+        given = json_object(text)
         results = given.get("criterionResults")
         if not isinstance(results, list):
             raise ReplyError("criterionResults is missing or not a list")
@@ -155,7 +155,8 @@ def _number(value: Any) -> float | None:
     return float(value) if isfinite(value) else None
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """The one JSON object of a reply, within a code fence or not. Raises ReplyError, which quotes nothing of it."""
     body = text.strip()
     if not body.startswith("{"):
         fenced = _FENCE.search(body)

@@ -2,7 +2,8 @@
 create table run_stages (
     run_id varchar not null,  -- Run
     stage varchar not null,  -- Stage: ingest, settle, points, compact, summarize (compactions for which a language
-    -- model is asked), probe, measure, answer, score, anchors, load
+    -- model is asked), probe, measure, replay, answer, next_action, score, anchors,
+    -- load
     unit varchar not null,  -- What its items are: inputs, sessions, compactions, answers …
     started_at timestamp not null,  -- When it was begun, in UTC
     seconds double not null check (seconds >= 0),  -- Wall time in seconds, with the finding of what is to be done; of

@@ -129,9 +129,15 @@ CALL = (
     "INSERT INTO replay_calls BY NAME SELECT 's1' AS session_id, 'A' AS method_id, 1 AS seq, 9 AS input_tokens, "
     "0 AS cached_tokens, 5 AS output_tokens; "
 )
+ACTION = (
+    "INSERT INTO next_actions BY NAME SELECT 'x' AS next_action_id, 's1' AS session_id, 'p1' AS point_id, "
+    "1 AS repetition, 'done' AS status, 'm' AS responder; "
+)
 PRICES = "INSERT INTO price_lists BY NAME SELECT 'openai:m' AS price_list, 'by hand' AS source, 1.0 AS input; "
 OF_MEASURES = {
     "unique_replay_calls": (CALL + CALL, 1),
+    "unique_next_actions": (ACTION + ACTION.replace("1 AS rep", "2 AS rep"), 1),
+    "unique_next_actions_of_a_point": (ACTION + ACTION.replace("'x' AS", "'y' AS"), 1),
     "unique_price_lists": (PRICES + PRICES, 1),
     "replays_answer_alike": (CALL + CALL.replace("'A'", "'B'").replace("5 AS", "6 AS"), 1),
     "unique_needs": (f"{NEED} INSERT INTO needs FROM needs LIMIT 1", 1),

@@ -59,6 +59,8 @@ TABLES = {
     "measures": "compaction_id status error n_needs n_lost lost n_fetches refetch_tokens",
     "statement_states": "compaction_id session_id probe_id position since state support lines with_fetched",
     "replay_calls": "session_id method_id seq input_tokens cached_tokens output_tokens",
+    "next_actions": "next_action_id session_id point_id compaction_id method_id repetition status error tool kind "
+    "target program with_full with_full_again with_session reason",
     "price_lists": "price_list source input cached_input cache_write output above",
     "checks": "invariant violations meaning",
     "store_info": "schema_version sql_sha256 made_by store_format tokenizer study_key made_at",
@@ -121,6 +123,8 @@ VIEWS = {
     "rank_intervals": "judge_id method rank_low rank_high p_best p_best_three method_id",
     "replay_cost": "method price_list usd_per_session session_ci_low session_ci_high usd_per_task task_ci_low "
     "task_ci_high share_of_none usd_without_cache summary_usd read_tokens written_tokens uncached_tokens output_tokens",
+    "next_action": "method n_points changed noise effect std_error ci_low ci_high p_value p_adjusted same equivalent "
+    "as_session full_as_session n_known n_sessions",
     "lost_statements": "session_id cycle method kind text state stated_at needed_at lines support "
     "with_fetched evidence",
     "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "

@@ -59,11 +59,14 @@ def file_effects(command: str, cwd: str | None = None) -> list[Effect]:
         command: The text that the shell gets, of any number of lines.
         cwd: The directory it starts in; relative paths stay relative without it.
     """
-    found: list[Effect] = []
+    return [effect for _, effects in stage_effects(command, cwd) for effect in effects]
+
+
+def stage_effects(command: str, cwd: str | None = None) -> Iterator[tuple[Placed, list[Effect]]]:
+    """Yield every simple command of a command line with its effects on files; arguments as in ``file_effects``."""
     for placed in placed_commands(command, cwd):
         effects = list(_effects(placed))
-        found.extend(replace(e, conditional=True) for e in effects) if placed.conditional else found.extend(effects)
-    return found
+        yield placed, [replace(e, conditional=True) for e in effects] if placed.conditional else effects
 
 
 @lru_cache(maxsize=16_384)
@@ -84,18 +87,20 @@ def program_runs(command: str) -> list[str]:
 
     ``cd app && CI=1 timeout 60 python3 -m pytest -q tests/x.py 2>&1 | tail -5`` runs ``pytest -q tests/x.py``.
     """
-    found = []
-    for placed in placed_commands(command, None):
-        words = [placed.program, *(w.text for w in placed.words)]
-        while len(words) > 2 and (words[0], words[1]) in RUNNERS:
-            words = words[2:]
-        if words[0] in ("npx", "bunx", "pnpx") and len(words) > 1:
-            words = words[2:] if words[1] in ("-y", "--yes", "--no-install") else words[1:]
-        if words and _PYTHON.match(words[0]):
-            words = words[2:] if words[1:2] == ["-m"] and len(words) > 2 else ["python", *words[1:]]
-        if words and _is_run(words):
-            found.append(" ".join(" ".join(words).split())[:300])
-    return found
+    runs = (words for placed in placed_commands(command, None) if (words := command_words(placed)) and _is_run(words))
+    return [" ".join(" ".join(words).split())[:300] for words in runs]
+
+
+def command_words(placed: Placed) -> list[str]:
+    """The words of a command from the program on that it is about: ``python -m pytest -q`` is ``pytest -q``."""
+    words = [placed.program, *(w.text for w in placed.words)]
+    while len(words) > 2 and (words[0], words[1]) in RUNNERS:
+        words = words[2:]
+    if words[0] in ("npx", "bunx", "pnpx") and len(words) > 1:
+        words = words[2:] if words[1] in ("-y", "--yes", "--no-install") else words[1:]
+    if words and _PYTHON.match(words[0]):
+        words = words[2:] if words[1:2] == ["-m"] and len(words) > 2 else ["python", *words[1:]]
+    return words
 
 
 def _is_run(words: list[str]) -> bool:

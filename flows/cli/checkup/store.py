@@ -265,6 +265,7 @@ def _check_failing(store: Store, runs: Sequence[Run]) -> list[Finding]:
             "SELECT error FROM compactions WHERE status = 'failed' UNION ALL "
             "SELECT error FROM answers WHERE status = 'failed' UNION ALL "
             "SELECT error FROM measures WHERE status = 'failed' UNION ALL "
+            "SELECT error FROM next_actions WHERE status = 'failed' UNION ALL "
             "SELECT unscored_reason FROM scores WHERE starts_with(unscored_reason, 'the judge failed')"
             ") GROUP BY ALL ORDER BY n DESC LIMIT 1"
         ).fetchall()

@@ -27,6 +27,7 @@ from flows.llm.prices import Prices
 from flows.pipeline.load.intake_tables import as_table, fill_intake, fill_quarantine
 from flows.pipeline.load.nights import TakeNight, night_tables
 from flows.pipeline.load.provenance import Provenance, newest_study, read_note, write_note
+from flows.pipeline.next_action_plan import next_action_code_version
 from flows.pipeline.plan import method_rows, sessions_in_scope
 from flows.pipeline.replay_plan import replay_code_version
 from flows.sessions.session_parts import read_parts
@@ -44,15 +45,15 @@ EMBEDDED = "embedded-"
 """What the names of the embedded engine's parts begin with."""
 
 SHARDS = tuple(
-    """points compactions probes answers scores label_samples anchor_scores comparisons needs measures replays
-    calls""".split()
+    """points compactions probes answers next_actions scores label_samples anchor_scores comparisons needs measures
+    replays calls""".split()
 )
 """Folders of the store that ``sql/load`` reads, each as ``shard_<name>``."""
 
 LOADED = tuple(
     """item_costs points equal_contexts compactions probes probes_not_asked answers superseded_scores scores
     verdicts human_scores label_samples anchor_scores comparisons measured_points wanted_measures needs measures
-    statement_states replay_calls calls""".split()
+    statement_states replay_calls next_actions calls""".split()
 )
 """Files of ``sql/load`` in the order in which they are run: each reads what those before it made."""
 
@@ -61,7 +62,7 @@ STEPS = len(LOADED) + len(MATERIALIZED) + 2
 
 MET_TWICE = frozenset(
     """points compactions probes answers verdicts label_samples anchor_scores comparisons needs measures
-    statement_states replay_calls calls""".split()
+    statement_states replay_calls next_actions calls""".split()
 )
 """Tables of which one row of each key is loaded: a run that was killed can leave a unit of work in two shards."""
 
@@ -206,6 +207,7 @@ def _load_variables(store: Store, study: Study, makers: Provenance) -> dict[str,
         "responder": makers.responder,
         "measuring": makers.measuring,
         "replaying": replay_code_version(),
+        "acting": next_action_code_version(),
         "embedded": EMBEDDED,
         "probe_types": list(PROBE_TYPES),
         "id_length": ID_LENGTH,
@@ -232,7 +234,7 @@ def _key(study: Study) -> dict[str, Any]:
 def files_stamp(store: Store) -> str:
     """Hash all files that go into the database."""
     folders = """transcripts points compactions probes answers scores calls methods judges validity quarantine labels
-    label_samples anchor_scores comparisons needs measures replays""".split()
+    label_samples anchor_scores comparisons needs measures replays next_actions""".split()
     return content_id(
         [
             (folder, one.path.name, one.size, one.version or one.written_ns)

@@ -35,7 +35,7 @@ def test_the_results_come_back_from_the_parquet_files_alone(small: SmallStore, c
     assert result.exit_code == 3, result.output  # the rows of the small store are made, and do not add up
     assert "8 violations of 3 checks" in result.stderr
     assert "4 × refetched_tokens_add_up" in result.stderr
-    assert "load: done, 46 steps" in result.stderr
+    assert "load: done, 47 steps" in result.stderr
     assert "1 session, 2 points, 2 methods, 4 compactions, 2 probes, 4 answers, 4 scores" in result.stderr
     assert rows(small.store.database) == before
 
