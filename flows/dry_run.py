@@ -370,7 +370,10 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
         )
     live, batched = (sum(getattr(line, name) or 0.0 for line in lines) for name in ("cost_usd", "batch_usd"))
     if live and all(line.batch_usd is not None for line in lines):
-        notes.append(f"with --batch about ${batched:,.2f} instead of ${live:,.2f}: an answer then takes up to a day")
+        notes.append(
+            f"with --batch about ${batched:,.2f} instead of ${live:,.2f}: no prompt cache counts there, and each "
+            "answer takes up to a day"
+        )
     if study.prober != "embedded":
         notes.append(
             f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "

@@ -32,7 +32,8 @@ Judge = Annotated[
     typer.Option(
         "--judge",
         metavar="SPEC",
-        help="The judge: embedded, openai:MODEL or anthropic:MODEL; or name a panel with --judges.",
+        help="The judge: embedded, openai:MODEL, anthropic:MODEL, or file (file:NAME) to answer by hand; or name a "
+        "panel with --judges.",
         autocompletion=completing.specs,
     ),
 ]

@@ -283,6 +283,11 @@ def _judges() -> list[dict[str, Any]]:
                 ("anthropic", "Any model behind Anthropic's interface", "; the extra anthropic"),
             )
         ),
+        {
+            "name": "file",
+            "what": "Whoever answers the questions that are written into a file; file:NAME says who that is.",
+            "needs": "nothing",
+        },
     ]
 
 

@@ -18,7 +18,7 @@ from compaction.methods import split_specs, try_parameters
 from flows.config.runner_spec import Runner
 from flows.config.study_keys import JUDGE_KEYS, KEYS, MODEL_ROLES, StudyKeys
 from flows.config.study_values import check_methods, check_model, check_panel, check_runner
-from flows.llm.settings import ModelSettings, is_model, make_settings
+from flows.llm.settings import ModelSettings, is_by_file, is_model, make_settings
 from flows.sessions.task_type_labels import MOST_BYTES, read_labels
 from flows.support.errors import UsageError
 from flows.support.ids import content_id
@@ -175,7 +175,7 @@ def with_models(study: Study, tables: Any, places: KeyPositions | None, roles: S
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise UsageError(f'{place()}: expected tables such as [models."openai:NAME"]')
     for spec in tables:
-        if not is_model(spec):
+        if not (is_model(spec) or is_by_file(spec)):
             raise UsageError(f"{place(spec)}: this is no model; expected openai:NAME or anthropic:NAME")
     named = [spec for role in roles for spec in (study.judge_specs if role == "judge" else [getattr(study, role)])]
     wanted = set(named) - {"embedded"}
@@ -229,7 +229,7 @@ def _apply(study: Study, values: Mapping[str, Any], place: Callable[..., str]) -
 def _check(key: str, value: Any, place: str) -> Any:
     found = check_value(KEYS[key], value, place)
     if key in MODEL_ROLES:
-        return check_model(found, place)
+        return check_model(found, place, by_file=key == "judge")
     if key == "runner":
         return check_runner(found, place)
     if key == "judges":

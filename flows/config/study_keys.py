@@ -82,7 +82,12 @@ class StudyKeys:
         str, Key("What makes the probes, from the history before the point.", metavar="SPEC", heading=MODELS)
     ] = "embedded"
     judge: Annotated[
-        str, Key("What scores the answers: embedded, openai:MODEL or anthropic:MODEL.", metavar="SPEC", heading=MODELS)
+        str,
+        Key(
+            "What scores the answers: embedded, openai:MODEL, anthropic:MODEL, or file (file:NAME) to answer by hand.",
+            metavar="SPEC",
+            heading=MODELS,
+        ),
     ] = "embedded"
     judges: Annotated[
         tuple[str, ...],

@@ -10,7 +10,7 @@ from compaction.closest import did_you_mean
 from compaction.methods import read_table
 from compaction.parameters import value_text
 from flows.config.runner_spec import ACCEPTED, Runner
-from flows.llm.settings import PROVIDERS, is_model
+from flows.llm.settings import BY_FILE, PROVIDERS, is_by_file, is_model
 from flows.support.errors import UsageError
 from judge.panel import LEAST_MEMBERS
 
@@ -32,12 +32,13 @@ def check_methods(tables: Any, place: Callable[..., str]) -> tuple[str, ...]:
     return tuple(specs)
 
 
-def check_model(value: Any, place: str) -> str:
-    """A model, or ``embedded``. Raises UsageError, which begins with ``place``."""
-    if isinstance(value, str) and (value == "embedded" or is_model(value)):
+def check_model(value: Any, place: str, *, by_file: bool = False) -> str:
+    """A model, ``embedded``, or with ``by_file`` a file. Raises UsageError, which begins with ``place``."""
+    if isinstance(value, str) and (value == "embedded" or is_model(value) or (by_file and is_by_file(value))):
         return value
-    accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS)
-    meant = did_you_mean(value.partition(":")[0], (*PROVIDERS, "embedded")) if isinstance(value, str) else ""
+    known = (*PROVIDERS, *([BY_FILE] if by_file else ()))
+    accepted = ", ".join(f"{provider}:MODEL" for provider in PROVIDERS) + (", file or file:NAME" if by_file else "")
+    meant = did_you_mean(value.partition(":")[0], (*known, "embedded")) if isinstance(value, str) else ""
     raise UsageError(f"{place}: expected embedded, {accepted}, found {value_text(value)}{meant}")
 
 

@@ -5,7 +5,8 @@ and its item is left. Then the basket is answered in batches (``flows.llm.batch.
 what was left, until nothing is held. So an item that makes one call after another, as a rolling summary does, takes as
 many rounds. A call is offered to batches once: what comes back unusable, or not at all, is made live.
 
-A run without batches holds only the calls that are in batches under way, so that nothing is paid twice.
+A run without batches holds only the calls that are in batches under way, so that nothing is paid twice, and those of a
+judge that is asked by file (``flows.llm.batch.question_files``), which are never made live.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 from compaction.model import CallsStoppedError, ModelRequest
 from flows.llm.batch.basket import Basket
 from flows.llm.batch.prefill import BatchOutcome, prefill
+from flows.llm.batch.question_files import REPLIES, QuestionFiles
 from flows.llm.batch.record import BatchStore
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
@@ -44,14 +46,18 @@ class BatchRounds:
     def __init__(
         self, folder: Path, run_id: str, budget: Budget, batching: Batching, report: Callable[[str], None]
     ) -> None:
-        """``folder``: where the record of batches is; ``report`` gets a sentence whenever something happened."""
-        self._folder, self._run_id, self._budget = folder, run_id, budget
+        """``folder``: that of the call cache; ``report`` gets a sentence whenever something happened."""
+        self._folder, self._run_id, self._budget = folder / "batches", run_id, budget
+        self._questions_folder = folder / "questions"
+        self._questions = QuestionFiles(self._questions_folder, run_id, report)
         self._batching, self._report = batching, report
         self._offered: set[str] = set()
         """Keys that were held in earlier rounds: those that are in no batch then are left to live calls."""
         self._under_way = self._read_under_way()
         self._left: dict[str, int] = {}
         """Stage → its calls that are still in batches."""
+        self._open: dict[str, int] = {}
+        """Stage → its questions by file that are open."""
         self._refusal = ""
         self._basket: Basket | None = None
         self._lock = threading.Lock()
@@ -65,6 +71,8 @@ class BatchRounds:
     def stopped(self) -> str:
         """Why calls are left to another run; blank while none are."""
         left = sum(self._left.values())
+        if n_open := sum(self._open.values()):
+            return f"{n_open:,} questions are open in {self._questions_folder}: put replies into {REPLIES} beside them"
         return self._refusal or (f"{left:,} calls are under way in batches" if left else "")
 
     def hold(self, call: ModelCall) -> bool:
@@ -73,7 +81,7 @@ class BatchRounds:
             return False
         with self._lock:
             is_new = self._batching.submit and call.key not in self._offered
-            if not is_new and call.key not in self._under_way:
+            if not (is_new or call.settings.is_by_file or call.key in self._under_way):
                 return False
             if self._basket is None:
                 self._basket = Basket(self._folder)
@@ -86,6 +94,11 @@ class BatchRounds:
         if basket is None:
             return False
         self._offered |= basket.keys
+        if basket.is_by_file:
+            with closing(basket):
+                n_open = await asyncio.to_thread(self._questions.ask, basket, basket.stage, cache)
+            self._open[basket.stage] = n_open
+            return n_open < len(basket)
         stop = threading.Event()
         try:
             outcome = await asyncio.to_thread(partial(self._fill, basket, cache, stop))

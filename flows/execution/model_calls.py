@@ -17,7 +17,7 @@ from flows.llm.gateway import Gateway
 from flows.llm.remote_model import Calls
 from flows.pipeline.engine import Engine
 from flows.pipeline.tasks.task_context import ItemThreads, Tally, TaskTools
-from flows.store.call_cache_sync import batches_folder, open_cache, ship_calls
+from flows.store.call_cache_sync import cache_folder, open_cache, ship_calls
 from flows.store.store import Store
 from flows.support.errors import EvalError
 from flows.support.progress import Note
@@ -47,7 +47,7 @@ class ModelCalls:
         """What this run may spend."""
         self.cache: CallCache | None = None
         """What has been paid for."""
-        self.rounds = BatchRounds(batches_folder(store), run_id, self.budget, batching, report)
+        self.rounds = BatchRounds(cache_folder(store), run_id, self.budget, batching, report)
         """The calls that are held for batches."""
         self._in_flight = study.concurrency or IN_FLIGHT
         self.items = ItemThreads(self._in_flight, self._note_uses)

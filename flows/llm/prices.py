@@ -105,6 +105,8 @@ class Prices:
 
     def price(self, settings: ModelSettings) -> Price | None:
         """Find a model's price; None if too little is known for the cost of a call."""
+        if settings.is_by_file:
+            return Price(Rate(0.0, 0.0), "nobody is called")
         listed = self._listed(settings) if settings.is_official else None
         given = (settings.input_usd, settings.output_usd, settings.cached_input_usd)
         if given == (None, None, None):
@@ -155,7 +157,7 @@ class Prices:
         return models.get(settings.model) or models.get(_DATED.sub("", settings.model))
 
     def _batch(self, settings: ModelSettings) -> float:
-        return self._table[settings.provider][1]
+        return 1.0 if settings.is_by_file else self._table[settings.provider][1]
 
 
 def _read(table: Mapping[str, Any], place: str) -> dict[str, tuple[dict[str, Price], float]]:

@@ -24,7 +24,7 @@ def reasoning_room(settings: ModelSettings) -> int:
     """
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens
-    if settings.reasoning_effort == "none":
+    if settings.reasoning_effort == "none" or settings.is_by_file:
         return 0
     families: Mapping[str, int] = _table()[settings.provider]["reasoning"]
     name = settings.model.rsplit("/", 1)[-1]

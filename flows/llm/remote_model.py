@@ -38,7 +38,8 @@ class Calls(Protocol):
 
 def display_name(settings: ModelSettings) -> str:
     """A model's spec, with its server's host where that is not the provider's own: ``openai:qwen (localhost:8080)``."""
-    return settings.spec if settings.is_official else f"{settings.spec} ({urlsplit(settings.base_url).netloc})"
+    host = "" if settings.is_official or settings.is_by_file else f" ({urlsplit(settings.base_url).netloc})"
+    return f"{settings.spec}{host}"
 
 
 class RemoteModel:

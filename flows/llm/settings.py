@@ -22,6 +22,9 @@ from flows.support.keys import LONGEST_TEXT, Key, keys_of
 
 Provider = Literal["openai", "anthropic"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+BY_FILE = "file"
+"""Stands where a provider does, in ``file`` and ``file:NAME``: nobody is called, questions go into a file
+(``flows.llm.batch.question_files``)."""
 
 BASE_URLS: Mapping[str, str] = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 BASE_URL_VARIABLES: Mapping[str, str] = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
@@ -50,7 +53,7 @@ class ModelSettings:
     """One model as a study uses it."""
 
     spec: str
-    """``openai:NAME`` or ``anthropic:NAME``."""
+    """``openai:NAME``, ``anthropic:NAME``, ``file`` or ``file:NAME``."""
     base_url: Annotated[
         str,
         Key(
@@ -111,15 +114,22 @@ class ModelSettings:
     ] = None
 
     @property
-    def provider(self) -> Provider:
+    def is_by_file(self) -> bool:
+        """Whether it is asked by a file, and not called."""
+        return is_by_file(self.spec)
+
+    @property
+    def provider(self) -> Provider | Literal["file"]:
         """The provider whose interface the model speaks."""
+        if self.is_by_file:
+            return "file"
         provider: Provider = "anthropic" if self.spec.startswith("anthropic:") else "openai"
         return provider
 
     @property
     def model(self) -> str:
         """The model's name, as the provider knows it."""
-        return self.spec.partition(":")[2]
+        return self.spec.partition(":")[2] or self.spec
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -136,7 +146,7 @@ class ModelSettings:
     @property
     def is_official(self) -> bool:
         """Whether the provider itself serves it: its prices hold, and a key is needed."""
-        return self.base_url == BASE_URLS[self.provider]
+        return self.base_url == BASE_URLS.get(self.provider)
 
     @property
     def key_name(self) -> str:
@@ -162,6 +172,11 @@ def is_model(spec: str) -> bool:
     return provider in PROVIDERS and bool(name.strip()) and len(name) <= LONGEST_TEXT and not CONTROL.search(name)
 
 
+def is_by_file(spec: str) -> bool:
+    """Whether a spec is ``file``, or ``file:`` with the name of whoever answers."""
+    return spec == BY_FILE or (spec.startswith(f"{BY_FILE}:") and is_model(f"openai:{spec.partition(':')[2]}"))
+
+
 def make_settings(
     spec: str, given: Mapping[str, Any], place: str, at: Callable[[str], str] | None = None
 ) -> ModelSettings:
@@ -171,6 +186,8 @@ def make_settings(
     Raises UsageError for unknown names, wrong types, and an address with a password in it.
     """
     at = at or (lambda name: f"{place}: {name}")
+    if is_by_file(spec):
+        return _settings_by_file(spec, given, at)
     provider, _, model = spec.partition(":")
     unknown = sorted(set(given) - set(SETTINGS))
     if unknown:
@@ -205,6 +222,15 @@ def make_settings(
         )
     for name, why in _refused_settings(found):
         raise UsageError(f"{at(name)}: {why}")
+    return found
+
+
+def _settings_by_file(spec: str, given: Mapping[str, Any], at: Callable[[str], str]) -> ModelSettings:
+    """The settings of whoever answers by file; there is nothing to set. Raises UsageError where something is."""
+    found = ModelSettings(spec, BY_FILE, temperature=None)
+    for name, value in given.items():
+        if getattr(found, name, value) != value:
+            raise UsageError(f"{at(name)}: {spec} takes no settings: nobody is called")
     return found
 
 

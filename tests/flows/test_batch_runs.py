@@ -139,3 +139,40 @@ def test_a_live_run_takes_what_is_under_way_in_batches_and_pays_for_the_rest_onl
 def test_a_run_that_asks_no_model_has_nothing_for_a_batch(tmp_path: Path, working_command: Command) -> None:
     wrong = working_command("run", "--store", tmp_path / "store", "--batch")
     assert (wrong.exit_code, "--batch: no part of this study asks a model" in wrong.stderr) == (2, True)
+
+
+def test_a_judge_by_file_is_asked_without_a_key_and_its_replies_are_taken_by_the_next_run(
+    tmp_path: Path, working_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    write_session(tmp_path / "logs" / "orchard.jsonl", "session-0", 30)
+    store = tmp_path / "store"
+    line = ("--store", store, "--points", "messages:20", "--strategies", "none,empty", "--judge", "file:ada", "--quiet")
+    planned = json.loads(working_command("plan", tmp_path / "logs", *line, "--json").stdout)
+    asked = working_command("run", tmp_path / "logs", *line, "--budget-usd", "1")
+    assert asked.exit_code == 4, asked.output
+    assert "questions are open in" in asked.stderr
+    path = store / "cache" / "questions" / "questions-score.jsonl"
+    questions = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(calls["stage"], calls["to_pay"], calls["cost_usd"]) for calls in planned["calls"]] == [
+        ("score", len(questions), 0.0)
+    ]
+    replies = [{"id": one["id"], "reply": json.loads(handler(one))} for one in questions]
+    replies[0]["reply"] = "I cannot say."
+    (path.parent / "replies.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    left = working_command("run", tmp_path / "logs", *[word for word in line if word != "--quiet"])
+    assert left.exit_code == 4, left.output
+    assert "replies.jsonl:1: the reply to" in left.stderr
+    assert "stopped: 1 questions are open" in left.stderr
+    assert len(path.read_text().splitlines()) == 1
+    with (path.parent / "replies.jsonl").open("a") as file:
+        file.write(json.dumps({"id": questions[0]["id"], "reply": handler(questions[0])}))
+    done = working_command("run", tmp_path / "logs", *line)
+    assert done.exit_code == 0, done.output
+    assert_whole(store)
+    assert not path.exists()
+    assert query(store, "SELECT sum(cost_usd), count(*) FROM calls WHERE NOT cached AND stage = 'score'") == [
+        (0.0, len(questions))
+    ]
+    assert query(store, "SELECT judge FROM judges") == [("file:ada",)]

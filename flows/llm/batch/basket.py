@@ -26,6 +26,8 @@ class Basket:
         self._lock = threading.Lock()
         self.stage = ""
         """Stage of the calls."""
+        self.is_by_file = False
+        """Whether whoever answers is asked by file: the calls of one stage are all of one kind."""
 
     def add(self, call: ModelCall) -> None:
         """Put a call in, from any thread."""
@@ -34,7 +36,7 @@ class Basket:
             if call.key not in self._checks:
                 pickle.dump((call.settings, replace(call.request, check=None), call.item_id), self._file)
                 self._checks[call.key] = call.request.check
-                self.stage = call.stage
+                self.stage, self.is_by_file = call.stage, call.settings.is_by_file
 
     @property
     def keys(self) -> Set[str]:

@@ -19,6 +19,8 @@ def batch_client(settings: ModelSettings) -> BatchClient:
 
     Raises UsageError when the provider's key is not set, or its package is not installed.
     """
+    if settings.is_by_file:
+        raise UsageError(f"{settings.spec} takes no --batch: its questions wait in a file anyway")
     key = Key(settings)
     if key.problem:
         raise UsageError(f"{settings.spec}: {key.problem}")

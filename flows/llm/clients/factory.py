@@ -11,8 +11,10 @@ def make_transport(settings: ModelSettings) -> Transport:
     """A new client for all models at the base URL of these settings, with the key from the environment.
 
     Each takes a second to import, so neither is imported before the first call. Raises UsageError when the provider's
-    package is not installed.
+    package is not installed, and for ``file``, which is never called.
     """
+    if settings.is_by_file:
+        raise UsageError(f"{settings.spec}: run and backfill alone ask by file; name a model that can be called")
     if settings.provider == "openai":
         from flows.llm.clients.openai_client import OpenAITransport  # noqa: PLC0415
 

@@ -36,7 +36,10 @@ def test_a_flag_overrides_the_file_and_the_file_overrides_the_defaults(tmp_path:
         ("strategies = [1]\n", "line 1: strategies: expected a text or a list of texts"),
         ('strategies = ["no_such_one"]\n', "line 1: strategies: unknown strategy 'no_such_one'; known: "),
         ('rubric = "no_such_one"\n', "line 1: rubric: no rubric 'no_such_one'; known: software_engineering"),
-        ('judge = "gpt-5"\n', "line 1: judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'gpt-5'"),
+        (
+            'judge = "gpt-5"\n',
+            "line 1: judge: expected embedded, openai:MODEL, anthropic:MODEL, file or file:NAME, found 'gpt-5'",
+        ),
         ('model = "openai:"\n', "line 1: model: expected embedded, openai:MODEL, anthropic:MODEL, found 'openai:'"),
         ('protocol = "open"\n', "line 1: protocol: expected auto or study or closed, found 'open'"),
         ("budget_usd = 0\n", "line 1: budget_usd: expected an amount in US dollars above 0, found 0"),
@@ -83,7 +86,8 @@ def test_a_bad_study_is_refused_with_file_line_key_and_what_is_accepted(tmp_path
 
 def test_a_bad_flag_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"^--judge: expected embedded, openai:MODEL, anthropic:MODEL, found 'cohere:x'"
+        UsageError,
+        match=r"^--judge: expected embedded, openai:MODEL, anthropic:MODEL, file or file:NAME, found 'cohere:x'",
     ):
         make_study({"judge": "cohere:x"})
 

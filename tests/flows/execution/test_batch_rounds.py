@@ -37,7 +37,7 @@ def test_a_call_is_offered_to_a_batch_once_and_then_left_to_a_live_one(tmp_path:
     said: list[str] = []
     with BatchProvider(fate=lambda key, body: "refusal") as provider, CallCache(tmp_path) as cache:
         settings = settings_of(provider, "chat")
-        rounds = BatchRounds(tmp_path / "batches", "run", Budget(), Batching(submit=True), said.append)
+        rounds = BatchRounds(tmp_path, "run", Budget(), Batching(submit=True), said.append)
         asked = [call(settings, "a"), call(settings, "a"), call(settings, "b")]
         assert all(map(rounds.hold, asked))
         assert asyncio.run(rounds.fill(cache))
@@ -51,7 +51,7 @@ def test_a_call_is_offered_to_a_batch_once_and_then_left_to_a_live_one(tmp_path:
 def test_without_room_in_the_budget_nothing_is_submitted_and_the_run_says_why(tmp_path: Path) -> None:
     with BatchProvider() as provider, CallCache(tmp_path) as cache:
         budget = Budget(usd=0.000001)
-        rounds = BatchRounds(tmp_path / "batches", "run", budget, Batching(submit=True), lambda text: None)
+        rounds = BatchRounds(tmp_path, "run", budget, Batching(submit=True), lambda text: None)
         assert rounds.hold(call(settings_of(provider, "chat"), "a"))
         assert not asyncio.run(rounds.fill(cache))
         assert "nothing was submitted" in rounds.stopped
@@ -59,15 +59,14 @@ def test_without_room_in_the_budget_nothing_is_submitted_and_the_run_says_why(tm
 
 
 def test_a_live_run_holds_what_is_under_way_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "batches"
     with BatchProvider(polls=0) as provider, CallCache(tmp_path) as cache:
         settings = settings_of(provider, "chat")
         sent, other = call(settings, "a"), call(settings, "b")
-        first = BatchRounds(folder, "run", Budget(), Batching(submit=True, wait=False), lambda text: None)
+        first = BatchRounds(tmp_path, "run", Budget(), Batching(submit=True, wait=False), lambda text: None)
         assert first.hold(sent)
         assert not asyncio.run(first.fill(cache))
         assert first.stopped == "1 calls are under way in batches"
-        live = BatchRounds(folder, "later", Budget(), Batching(), lambda text: None)
+        live = BatchRounds(tmp_path, "later", Budget(), Batching(), lambda text: None)
         assert (live.hold(sent), live.hold(other)) == (True, False)
         native = NativeRequest("openai", "/v1/responses/compact", {})
         assert not live.hold(ModelCall(settings, native, sent.key))

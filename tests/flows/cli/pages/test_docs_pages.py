@@ -38,7 +38,7 @@ KEPT = {
     "it needs another tool's output": 1,
     "it needs a key": 15,
     "it needs a cluster": 2,
-    "it needs a model": 1,
+    "it needs a model": 3,
     "it needs an object store": 2,
     "it needs a package of a peer": 1,
     "it installs": 0,
