@@ -22,6 +22,10 @@ from flows.store.store import Store
 from flows.support.errors import EvalError
 from flows.support.progress import Note
 
+WAITING = 4
+"""Items under way for each call that may be in flight. Some wait until the call of another has brought the beginning
+that they share into the provider's prompt cache (``flows.llm.prompt_cache``); others are sent meanwhile. One call at a
+time is made in the order of the items."""
 OPEN_BATCHES = 8
 """Batches of model calls that are under way together, so that the end of one leaves no call unused."""
 
@@ -50,7 +54,7 @@ class ModelCalls:
         self.rounds = BatchRounds(cache_folder(store), run_id, self.budget, batching, report)
         """The calls that are held for batches."""
         self._in_flight = study.concurrency or IN_FLIGHT
-        self.items = ItemThreads(self._in_flight, self._note_uses)
+        self.items = ItemThreads(self._in_flight * (WAITING if self._in_flight > 1 else 1), self._note_uses)
         self._store, self._stack, self._run_id = store, stack, run_id
         self._gateway, self._has_other = other, other is not None
 

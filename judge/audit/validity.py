@@ -291,7 +291,7 @@ def _lengthened(answer: TrueAnswer, _: Random) -> str | None:
     return f"{text}\n{more[: 9 * len(text)]}" if len(more) >= 4 * len(text) else None
 
 
-def _padded(answer: TrueAnswer, random: Random) -> str:
+def _pad(answer: TrueAnswer, random: Random) -> str:
     """The truth between sentences that say nothing, at least twice as long as it is."""
     text, more = answer.case.answer, list[str]()
     while sum(map(len, more)) < 2 * len(text):
@@ -300,17 +300,17 @@ def _padded(answer: TrueAnswer, random: Random) -> str:
     return "\n\n".join((" ".join(more[:half]), text, " ".join(more[half:])))
 
 
-def _reversed(answer: TrueAnswer, _: Random) -> str | None:
+def _reverse(answer: TrueAnswer, _: Random) -> str | None:
     items = split_items(answer.case.answer)
     return "\n".join(reversed(items)) if len(items) >= 2 else None
 
 
-def _in_order(answer: TrueAnswer, _: Random) -> str | None:
+def _list_items(answer: TrueAnswer, _: Random) -> str | None:
     items = split_items(answer.case.answer)
     return "\n".join(items) if len(items) >= 2 else None
 
 
-def _styled(answer: TrueAnswer, _: Random) -> str:
+def _add_headings(answer: TrueAnswer, _: Random) -> str:
     items = split_items(answer.case.answer) or [answer.case.answer]
     return "\n".join(("# Answer", "", "## What is known", "", *(f"- **{item}**" for item in items)))
 
@@ -350,11 +350,11 @@ ALTERATIONS: tuple[Alteration, ...] = (
     Alteration("half", "half of the truth's items", _first(0.5), low=2.0, high=3.5),
     Alteration("quarter", "a quarter of the truth's items", _first(0.25), low=0.8, high=2.2),
     Alteration("hedged", "the truth as a guess", lambda answer, _: _PERHAPS + answer.case.answer, low=0.2, high=2.5),
-    Alteration("in_order", "the truth's items, a line each", _in_order, low=4.3),
+    Alteration("in_order", "the truth's items, a line each", _list_items, low=4.3),
     Alteration("other_words", "the truth in another model's words", lambda answer, _: answer.other_words, low=4.0),
-    Alteration("bias_length", "length: the truth among words that say nothing", _padded, against="truth"),
-    Alteration("bias_position", "position: the truth's items, the last first", _reversed, against="in_order"),
-    Alteration("bias_style", "style: the truth under headings, in bold", _styled, against="truth"),
+    Alteration("bias_length", "length: the truth among words that say nothing", _pad, against="truth"),
+    Alteration("bias_position", "position: the truth's items, the last first", _reverse, against="in_order"),
+    Alteration("bias_style", "style: the truth under headings, in bold", _add_headings, against="truth"),
     Alteration(
         "bias_own_words",
         "self-preference: the truth in the judge's own words, beside another model's",

@@ -130,6 +130,7 @@ def measure_verdicts(folder: Path) -> dict[str, Any]:
         "kilobytes": round(found.n_characters / 1000),
         "delay": DELAY,
         "wall": found.cold[0] / (VERDICTS * DELAY / IN_FLIGHT),
+        "wall_bare": found.aiohttp[0] / (VERDICTS * DELAY / IN_FLIGHT),
         "cpu": found.cold[1] / unit,
         "cached": found.warm[1] / unit,
         "cached_a_second": VERDICTS / found.warm[0],

@@ -105,7 +105,7 @@ class Watch:
 
 
 @contextmanager
-def watched(package: str) -> Iterator[Watch]:
+def watching(package: str) -> Iterator[Watch]:
     """Time what the package itself does."""
     watch, patches = Watch(), []
     for place in _CALLED[package]:
@@ -142,7 +142,7 @@ def time_pairs(histories: Sequence[tuple[Message, ...]]) -> list[Timed]:
         _compact_all(theirs, histories)  # imports, caches
         least = [float("inf")] * 3
         for _ in range(ROUNDS):
-            with watched(pair.package) as watch:
+            with watching(pair.package) as watch:
                 adapted = _compact_all(theirs, histories)
             least = [
                 min(known_least, now)

@@ -99,6 +99,7 @@ def _calls(found: Mapping[str, Mapping[str, float]]) -> str:
 def _judging(found: Mapping[str, Any]) -> str:
     rows = [
         ("wall time over calls × delay / 64", f"{found['wall']:.2f}"),
+        ("the bare client's, over the same", f"{found['wall_bare']:.2f}"),
         ("CPU of a verdict", f"{found['cpu']:.2f}"),
         ("CPU of a cached verdict", f"{found['cached']:.3f}"),
     ]

@@ -19,6 +19,7 @@ import openai
 import pytest
 
 from compaction import Message
+from flows.execution.model_calls import WAITING
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.calling_for import calling_for
 from flows.llm.gateway import Gateway
@@ -112,7 +113,7 @@ def measure_judging(folder: Path, calls: int = CALLS, delay: float = DELAY) -> J
         settings = make_settings("openai:wren-2", {"base_url": url}, "benchmark")
         for name in ("first", "measured"):  # the first opens connections and imports
             with CallCache(folder / name) as cache:
-                threads = ItemThreads(IN_FLIGHT, cache.flush)
+                threads = ItemThreads(WAITING * IN_FLIGHT, cache.flush)
                 gateway = Gateway(cache, concurrency=IN_FLIGHT, hold=lambda call, threads=threads: threads.wants_cached)
                 judge = ModelJudge(RemoteModel(settings, lambda gateway=gateway: gateway), RUBRIC, "study")
                 cold = judged(judge, given if name == "measured" else given[:IN_FLIGHT], threads)

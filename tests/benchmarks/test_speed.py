@@ -131,9 +131,13 @@ def _chat(message: dict[str, object], copy: int) -> dict[str, object]:
     calls = message["tool_calls"]
     if isinstance(calls, tuple | list) and calls:
         found["tool_calls"] = [
-            {"id": c["id"], "type": "function", "function": {"name": c["name"], "arguments": c["arguments"]}}
+            {
+                "id": f"{c['id']}-{copy}",
+                "type": "function",
+                "function": {"name": c["name"], "arguments": c["arguments"]},
+            }
             for c in calls
         ]
     if message["tool_call_id"]:
-        found["tool_call_id"] = message["tool_call_id"]
+        found["tool_call_id"] = f"{message['tool_call_id']}-{copy}"
     return found
