@@ -29,6 +29,7 @@ CHANGES_OUTPUT: dict[str, Any] = {
 }
 CHANGES_NOTHING: dict[str, Any] = {
     "check_model": False,
+    "key_variable": "ANOTHER_KEY",
     "timeout": 5.0,
     "input_usd": 1.0,
     "output_usd": 1.0,
