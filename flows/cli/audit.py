@@ -157,6 +157,11 @@ def validity(
     if as_json:
         o.echo_json(rows)
         return
+    _print_validity(rows)
+    o.echo_store(target)
+
+
+def _print_validity(rows: list[dict[str, Any]]) -> None:
     shown = [
         {
             "alteration": row["about"],
@@ -191,7 +196,6 @@ def validity(
     o.echo(f"{sum(told)} of {len(told)} checks passed; from, to: 95 % interval over sessions")
     if len(told) < len(shown) + len(biases):
         o.echo("where it passes neither way more questions or sessions would tell: --questions")
-    o.echo_store(target)
 
 
 def _open_judge(given: Given) -> tuple[Any, Store]:

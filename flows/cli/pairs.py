@@ -53,10 +53,7 @@ def pairs(
     neither contexts nor methods. Verdicts stay in the store and are paid once; it can be stopped and goes on where it
     was. docs/judge.md explains every figure.
     """
-    import asyncio
-
     from flows.config.model_check import check_models
-    from flows.execution.pair_comparisons import compare_pairs
     from flows.execution.run import load_database, running
     from flows.execution.stage_executor import PlainCalls
     from flows.pipeline.backfill.selection import study_of_backfill
@@ -64,7 +61,6 @@ def pairs(
     from flows.pipeline.load.tables import is_loaded
     from flows.pipeline.tasks.compare import comparisons_to_do, pair_judge, pair_judge_id
     from flows.store.store import Store
-    from flows.support.errors import BROKEN
     from flows.support.progress import make_report
 
     target = Store.open(given.store)
@@ -80,15 +76,24 @@ def pairs(
         active.is_part = True
         jobs = comparisons_to_do(target, judge_id, chosen, at_most)
         if jobs:
-            active.record("running")
-            try:
-                asyncio.run(compare_pairs(active, jobs))
-            except BaseException:
-                active.record("failed", BROKEN)
-                raise
+            _compare(active, jobs)
         if jobs or not is_loaded(target, study, active.makers, is_whole_store=True):
             load_database(active)
     _print(active, target, judge_id, judge.version.judge, chosen, as_json)
+
+
+def _compare(active: Run, jobs: Mapping[str, Sequence[PairJob]]) -> None:
+    import asyncio
+
+    from flows.execution.pair_comparisons import compare_pairs
+    from flows.support.errors import BROKEN
+
+    active.record("running")
+    try:
+        asyncio.run(compare_pairs(active, jobs))
+    except BaseException:
+        active.record("failed", BROKEN)
+        raise
 
 
 def _chosen(study: Study, methods: Sequence[str]) -> list[str]:

@@ -26,7 +26,7 @@ LONGEST_REASON = 600
 """Characters of a reason that are kept: some servers answer with a whole page."""
 
 _SHORTEST_KEY = 4
-_KEY_NAME = re.compile(r"KEY|TOKEN|SECRET")
+_KEY_NAME = re.compile(r"(?:KEY|TOKEN|SECRET)\Z")
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|rk|key)-[\w*.…-]{6,}|(?<=[Bb]earer )[^\s'\",]+|(?<=api-key: )[^\s'\",]+")
 
 

@@ -39,7 +39,7 @@ PLAN = (
 """What is true of any task, and says nothing of this one."""
 
 MOST_EFFECT = 0.25
-"""Points by which form alone may move a judge. Ours: half of the least step that a verdict's scores can differ by."""
+"""Points by which form alone may move a judge. Ours: a twentieth of the scale."""
 
 PADDING = (
     "To answer this, it helps to go through the question step by step and to look at everything that was asked.",

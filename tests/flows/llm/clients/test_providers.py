@@ -11,6 +11,7 @@ import pytest
 from starlette.responses import Response
 
 from flows.llm.clients.transport import CallFault
+from flows.llm.retries import without_keys
 from flows.llm.settings import ModelSettings, make_settings
 from flows.support.errors import UsageError
 from tests.flows.llm import shapes
@@ -125,6 +126,12 @@ def test_a_variable_that_is_not_set_is_named(provider: MockProvider, monkeypatch
     assert isinstance(found, CallFault)
     assert "ANOTHER_KEY is not set" in str(found)
     assert provider.requests == []
+
+
+def test_no_key_of_any_variable_stays_in_a_reason_and_other_words_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "AIzaSyA0123456789")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    assert without_keys("AIzaSyA0123456789 is false") == "[key] is false"
 
 
 @pytest.mark.parametrize("given", ["sk-proj-0123456789", "AIzaSyA0123456789", "A B", "$GEMINI_API_KEY"])
