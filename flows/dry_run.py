@@ -32,12 +32,14 @@ from flows.llm.clients.requests import sent_turns
 from flows.llm.clients.transport import TokenUse
 from flows.llm.prices import Prices
 from flows.llm.prompt_cache import beginnings_of
+from flows.llm.remote_model import RemoteModel
 from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.backlog import backlog_of
 from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
+from flows.pipeline.planned_recovery import PLANNED, PlannedRecovery
 from flows.pipeline.tasks.compare import PairJob
 from flows.store.call_cache_sync import has_cache, open_cache
 from flows.store.call_journal import mean_seconds
@@ -112,9 +114,7 @@ class CallRecorder:
             self._note(settings, key, request, cached=True)
             return Completion(found.text, found.model, cached=True)
         self._note(settings, key, request, cached=False)
-        filler = (
-            f"{key} {'planned ' * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
-        )
+        filler = f"{key} {PLANNED * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
         if request.check is not None:
             raise ModelError("planned, not asked", "unavailable")
         return Completion(filler, settings.model)
@@ -332,6 +332,10 @@ async def _forecast(
         prober = study.settings(study.prober)
         if prober is not None:
             engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))
+        responder = study.settings(study.responder)
+        if responder is not None:
+            model = RemoteModel(responder, lambda: recorder)
+            engine = replace(engine, recovering=PlannedRecovery(model, engine.responder.name))
         run = stack.enter_context(
             running(
                 planned,

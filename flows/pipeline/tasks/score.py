@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compaction import CallsStoppedError
+from compaction import CallsStoppedError, Message, Method
+from compaction.strategies.recovery import Recovery, inner_of
 from flows.config.study import Study
 from flows.llm.calling_for import calling_for
 from flows.pipeline.plan import ScoreJob
@@ -34,6 +35,7 @@ from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, JudgeError, Rubric
 from judge.embedded import EmbeddedJudge, EmbeddedResponder
 from judge.llm import Verdict
+from judge.llm.recovery import read_request
 from judge.panel import MemberVerdict, PanelJudge, combine_verdicts
 
 
@@ -195,20 +197,39 @@ def cases_of(
         answers = given.rows({job.answer_id for job in jobs})
         for job in jobs:
             probe = probes[job.probe_id]
+            answer = answers[job.answer_id]
             context = contexts.get(job.compaction_id, ())
-            if context and job.method is not None:
-                context, _ = recalled(
+            if job.compaction_id in contexts and job.method is not None:
+                context = _answered_from(
                     methods[job.method],
                     context,
                     probe.question,
+                    answer["fetches"] or (),
                     lambda info=info, job=job: session(store, info).messages[: job.cut_seq],  # type: ignore[misc]
                 )
             asked = rubric.asked.get(probe.probe_type, ())
-            answer = answers[job.answer_id]
             is_quoted = answer["responder"] == EmbeddedResponder.name
             told = states.of(job.compaction_id, probe, job.probe_id) if is_quoted else None
             case = JudgeCase(probe, answer["text"], context, asked, told, job.judge_replicate)
             yield _Asked(info, job, case)
+
+
+def _answered_from(
+    method: Method,
+    context: tuple[Message, ...],
+    question: str,
+    fetches: Sequence[str],
+    said: Callable[[], tuple[Message, ...]],
+) -> tuple[Message, ...]:
+    """The context with what was fetched for the question, by the method itself or by the requests of the answer."""
+    context, _ = recalled(inner_of(method), context, question, said)
+    if not fetches:
+        return context
+    recovery = Recovery(context, said())
+    for text in fetches:
+        if (request := read_request(text)) is not None:
+            recovery.fetch(request)
+    return recovery.context()
 
 
 def _score(judge_id: str, judge: Judge, case: JudgeCase) -> _Given:

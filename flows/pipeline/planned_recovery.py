@@ -1,0 +1,26 @@
+"""A model that may fetch dropped messages, while a plan is made: how many calls it could take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from compaction import ModelRequest
+from compaction.strategies.recovery import FetchRequest
+from judge import Answer
+from judge.llm.recovery import RecoveringResponder, write_request
+
+PLANNED = "planned "
+"""The answers of a plan are made of it."""
+
+
+class PlannedRecovery(RecoveringResponder):
+    """A model that may fetch, while nothing is asked: it fetches as often as it may, with the question's words."""
+
+    def ask(self, request: ModelRequest) -> Answer:
+        """The cached reply; for each other one a request, or the filler where no fetch is left."""
+        reply = super().ask(request)
+        asked = json.loads(request.messages[-1].text)
+        if PLANNED not in reply.text or not asked["fetches_left"]:
+            return reply
+        return replace(reply, text=write_request(FetchRequest(asked["question"])))
