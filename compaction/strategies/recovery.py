@@ -27,7 +27,7 @@ _searched = LastIndex(counted_text)
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """What is to be fetched: what a search finds, or messages by their numbers."""
+    """A request for dropped messages: by a search, or by their numbers."""
 
     search: str = ""
     """Words; blank where numbers are given."""
@@ -57,7 +57,7 @@ class Recovery:
         return self._bring(self._found(request.search) if request.search else request.messages)
 
     def context(self) -> tuple[Message, ...]:
-        """The context with what was fetched in the order of the session, in the place of what stood for it."""
+        """The context with the fetched messages in the order of the session, each in the place of its placeholder."""
         found = {message.seq: message for message in self.fetched}
         left = [found.pop(message.seq, message) for message in self._context]
         for seq in sorted(seq for seq in found if seq is not None):
@@ -89,7 +89,7 @@ class Recovery:
 
 
 def fetches_of(method: Method) -> int:
-    """How often may be fetched for a question under a method; 0 for one that is no ``recover``."""
+    """Most fetches for a question under a method; 0 for one that is no ``recover``."""
     return int(method.params["fetches"]) if method.strategy.id == RECOVER else 0
 
 
@@ -107,7 +107,7 @@ def fetch_by_question(recovery: Recovery, question: str, fetches: int) -> int:
 def recall(
     context: Sequence[Message], question: str, session: Sequence[Message], *, fetches: int, **_: object
 ) -> Sequence[Message]:
-    """The context with what the question's words find among the dropped messages."""
+    """The context with the dropped messages that the question's words find."""
     recovery = Recovery(context, session)
     return recovery.context() if fetch_by_question(recovery, question, fetches) else context
 
