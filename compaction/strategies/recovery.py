@@ -20,7 +20,9 @@ RECOVER = "recover"
 """Id of the strategy."""
 FETCHES = 2
 FETCH_TOKENS = 2_000
-"""Most tokens that one fetch brings, some 200 lines of code. Of a message that no longer fits its two ends come."""
+"""Most tokens that one fetch brings, about, some 200 lines of code. Of a message that no longer fits its ends come."""
+FORM = " Answer "
+"""Begins the form of the answer in a question of either prober."""
 
 _searched = LastIndex(counted_text)
 
@@ -98,9 +100,14 @@ def inner_of(method: Method) -> Method:
     return method.inner if fetches_of(method) and method.inner is not None else method
 
 
+def request_for(question: str) -> FetchRequest:
+    """The search with a question's own words, without the form that it wants of the answer."""
+    return FetchRequest(question.partition(FORM)[0])
+
+
 def fetch_by_question(recovery: Recovery, question: str, fetches: int) -> int:
     """Search with the question's words, each time for the next best messages; the number of fetches that found some."""
-    asked = FetchRequest(search=question)
+    asked = request_for(question)
     return next((done for done in range(fetches) if not recovery.fetch(asked)), fetches)
 
 
@@ -116,7 +123,7 @@ def recall(
 def recover(history: History, over: Method, *, fetches: Positive = FETCHES) -> Sequence[Message]:
     """The context of another strategy (``over``), with the dropped messages within reach when a question is answered.
 
-    At most ``fetches`` requests a question, each for at most 2,000 tokens: a search (BM25, as ``retrieval_bm25``, over
+    At most ``fetches`` requests a question, each for about 2,000 tokens: a search (BM25, as ``retrieval_bm25``, over
     texts and calls), or messages by the numbers that placeholders are shown with. A model that answers writes the
     requests itself; the embedded engine searches with the question's words. The context that is measured and carried
     on is that of ``over``. An agent that does not know what it has lost may not ask, so it is what recovery could give.

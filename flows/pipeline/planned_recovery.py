@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from compaction import ModelRequest
-from compaction.strategies.recovery import FetchRequest
+from compaction.strategies.recovery import request_for
 from judge import Answer
 from judge.llm.recovery import RecoveringResponder, write_request
 
@@ -23,4 +23,4 @@ class PlannedRecovery(RecoveringResponder):
         asked = json.loads(request.messages[-1].text)
         if PLANNED not in reply.text or not asked["fetches_left"]:
             return reply
-        return replace(reply, text=write_request(FetchRequest(asked["question"])))
+        return replace(reply, text=write_request(request_for(asked["question"])))

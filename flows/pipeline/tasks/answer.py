@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from compaction import CallsStoppedError, Message, Method
-from compaction.strategies.recovery import FetchRequest, Recovery, fetch_by_question, fetches_of, inner_of
+from compaction.strategies.recovery import Recovery, fetch_by_question, fetches_of, inner_of, request_for
 from compaction.tokens import total_tokens
 from flows.llm.calling_for import calling_for
 from flows.pipeline.engine import Engine
@@ -134,7 +134,7 @@ def _recovered(
     if responder is None or recovery.is_empty:
         if responder is None:
             n_found = fetch_by_question(recovery, probe.question, fetches)
-            requests = (write_request(FetchRequest(probe.question)),) * n_found
+            requests = (write_request(request_for(probe.question)),) * n_found
         row = _answer(parts, context, probe, job, states)
     else:
 

@@ -60,7 +60,13 @@ def test_the_strategy_leaves_what_the_other_leaves_and_fetches_with_the_question
     left = compact(history(SESSION), method).messages
     assert left == compact(history(SESSION), parse_method("head_tail(head=1,tail=1)")).messages
     assert method.recalls
-    assert [m.seq for m in method.recall(left, "Which piers has the harbour?", SESSION)] == [0, 1, 2, 4]
+    assert [m.seq for m in method.recall(left, "Which piers has the harbour? Answer with the login.", SESSION)] == [
+        0,
+        1,
+        2,
+        4,
+    ]
+    assert recovery.request_for("Which pier? Answer in one line.") == FetchRequest("Which pier?")
     assert method.recall(left, "Breakfast?", SESSION) == left
     with pytest.raises(StrategyError, match="cannot be itself"):
         parse_method("recover(over=recover)")
