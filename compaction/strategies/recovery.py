@@ -56,7 +56,7 @@ class Recovery:
 
     def fetch(self, request: FetchRequest) -> tuple[Message, ...]:
         """The messages that a request brings, best or first asked for first. None comes twice."""
-        return self._bring(self._found(request.search) if request.search else request.messages)
+        return self._bring(self._rank(request.search) if request.search else request.messages)
 
     def context(self) -> tuple[Message, ...]:
         """The context with the fetched messages in the order of the session, each in the place of its placeholder."""
@@ -67,7 +67,7 @@ class Recovery:
             left.insert(next(later, len(left)), found[seq])
         return tuple(left)
 
-    def _found(self, words: str) -> list[int]:
+    def _rank(self, words: str) -> list[int]:
         scores = _searched.of(self._session).scores(words, len(self._session))
         ranked = sorted((-score, place) for place, score in enumerate(scores) if score > 0)
         return [seq for _, place in ranked if (seq := self._session[place].seq) is not None]
@@ -119,7 +119,14 @@ def recall(
     return recovery.context() if fetch_by_question(recovery, question, fetches) else context
 
 
-@strategy(RECOVER, version=1, wraps=("over", "af_py_sliding_window"), by_default=False, recall=recall)
+@strategy(
+    RECOVER,
+    version=1,
+    wraps=("over", "af_py_sliding_window"),
+    by_default=False,
+    recall=recall,
+    bites={"over": "af_py_sliding_window(keep_last_groups=3)"},
+)
 def recover(history: History, over: Method, *, fetches: Positive = FETCHES) -> Sequence[Message]:
     """The context of another strategy (``over``), with the dropped messages within reach when a question is answered.
 

@@ -106,4 +106,4 @@ from means
 inner join gains on means.judge_id = gains.judge_id and means.method_id = gains.method_id
 inner join pointers on means.over_id = pointers.method_id
 left join judges on means.judge_id = judges.judge_id
-order by judges.judge, means.judge_id, score_with desc, method;
+order by judges.judge asc, means.judge_id asc, means.score_with desc, means.over_method asc;

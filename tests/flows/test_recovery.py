@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -108,10 +107,11 @@ def test_a_model_fetches_answers_from_it_and_is_paid_once(
     assert (method, has_pointers, share, fetches) == ("head_tail(head=1,tail=3)", False, 1.0, 1.0)
     assert read > carried
     assert query(store, "SELECT * FROM checks WHERE violations > 0") == []
-    found = [re.sub(r"\\s", "", text) for text in agent.judged if "Found" in text]
-    assert len(found) == n
-    sizes = [len(text) for text in agent.judged if "Found" not in text and "does not say" in text]
-    assert max(map(len, found)) > min(sizes), "the judge is shown what was fetched"
+    shown: dict[bool, list[int]] = {True: [], False: []}
+    for text in agent.judged:
+        shown["Found" in text].append(len(json.loads(text)["compacted_context"]))
+    assert len(shown[True]) == n
+    assert min(shown[True]) > min(shown[False]), "the judge is shown what was fetched"
 
     again = working_command(*line, "--recover", "2", "--json")
     assert json.loads(again.stdout)["nothing_to_do"] is True
@@ -165,3 +165,7 @@ def test_the_embedded_engine_searches_with_the_questions_words(
         "SELECT count(*) FROM answers JOIN probes USING (probe_id) WHERE starts_with(question, fetches[1] ->> 'search')"
     )
     assert query(store, asked) == query(store, "SELECT count(*) FROM answers WHERE len(fetches) = 1")
+    assert "recover(over=…): dropped messages were fetched" in working_command("leaderboard", "--store", store).stdout
+    advice = working_command("recommend", "--store", store, "--baseline", "mask_seed(attention_window=2)", "--json")
+    left_out = {row["method"]: row["left_out_because"] for row in json.loads(advice.stdout)[0]["candidates"]}
+    assert left_out["recover(over=empty,fetches=1)"] == "fetches for questions"

@@ -61,7 +61,7 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
             return session(store, asked.info).messages[: job.cut_seq]
 
         if fetches_of(method):
-            row = _recovered(parts, method, said(), asked, states)
+            row = _answer_with_fetches(parts, method, said(), asked, states)
         else:
             context, fetched = recalled(method, asked.context, question, said)
             row = _answer(parts, context, asked.probe, job, states)
@@ -118,10 +118,10 @@ def _answer(
             return parts.responder.quote(states.of(job.compaction_id, probe, job.probe_id), probe.max_tokens)
         return parts.responder.answer(context, probe.question, probe.max_tokens, job.replicate)
 
-    return _tried(parts, job, answer)
+    return _try_answer(parts, job, answer)
 
 
-def _recovered(
+def _answer_with_fetches(
     parts: Engine, method: Method, history: tuple[Message, ...], asked: _Asked, states: MeasuredStates
 ) -> dict[str, Any]:
     """An answer for which dropped messages can be fetched: by the model's requests, else by the question's words."""
@@ -144,12 +144,12 @@ def _recovered(
             requests = given.requests
             return given.answer
 
-        row = _tried(parts, job, answer)
+        row = _try_answer(parts, job, answer)
     fetched = total_tokens([*recalls, *recovery.fetched], parts.counter)
     return {**row, "fetched_tokens": fetched, "fetches": list(requests)}
 
 
-def _tried(parts: Engine, job: AnswerJob, make: Callable[[], Answer]) -> dict[str, Any]:
+def _try_answer(parts: Engine, job: AnswerJob, make: Callable[[], Answer]) -> dict[str, Any]:
     start = perf_counter()
     try:
         with calling_for("answer", job.answer_id):

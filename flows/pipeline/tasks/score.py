@@ -255,7 +255,7 @@ def cases_of(
             answer = answers[job.answer_id]
             context = contexts.get(job.compaction_id, ())
             if job.compaction_id in contexts:
-                context = _answered_from(
+                context = _context_of_answer(
                     None if job.method is None else methods[job.method],
                     context,
                     probe.question,
@@ -269,7 +269,7 @@ def cases_of(
             yield _Asked(info, job, case)
 
 
-def _answered_from(
+def _context_of_answer(
     method: Method | None,
     context: tuple[Message, ...],
     question: str,
