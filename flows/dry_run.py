@@ -32,14 +32,13 @@ from flows.llm.clients.requests import sent_turns
 from flows.llm.clients.transport import TokenUse
 from flows.llm.prices import Prices
 from flows.llm.prompt_cache import beginnings_of
-from flows.llm.remote_model import RemoteModel
 from flows.llm.settings import ModelSettings
 from flows.pipeline.backfill.backlog import backlog_of
 from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
-from flows.pipeline.planned_recovery import PLANNED, PlannedRecovery
+from flows.pipeline.planned_recovery import PLANNED, with_planned_recovery
 from flows.pipeline.tasks.compare import PairJob
 from flows.store.call_cache_sync import has_cache, open_cache
 from flows.store.call_journal import mean_seconds
@@ -328,14 +327,10 @@ async def _forecast(
         cache = stack.enter_context(open_cache(real)) if has_cache(real) else None
         recorder = CallRecorder(cache, engine_for(study).counter)
         planned = stack.enter_context(shadow_store(study))
-        engine = engine_calling(planned, lambda: recorder)
+        engine = with_planned_recovery(engine_calling(planned, lambda: recorder), study.settings(study.responder))
         prober = study.settings(study.prober)
         if prober is not None:
             engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))
-        responder = study.settings(study.responder)
-        if responder is not None:
-            model = RemoteModel(responder, lambda: recorder)
-            engine = replace(engine, recovering=PlannedRecovery(model, engine.responder.name))
         run = stack.enter_context(
             running(
                 planned,

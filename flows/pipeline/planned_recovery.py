@@ -7,6 +7,9 @@ from dataclasses import replace
 
 from compaction import ModelRequest
 from compaction.strategies.recovery import request_for
+from flows.llm.remote_model import RemoteModel
+from flows.llm.settings import ModelSettings
+from flows.pipeline.engine import Engine
 from judge import Answer
 from judge.llm.recovery import RecoveringResponder, write_request
 
@@ -24,3 +27,11 @@ class PlannedRecovery(RecoveringResponder):
         if PLANNED not in reply.text or not asked["fetches_left"]:
             return reply
         return replace(reply, text=write_request(request_for(asked["question"])))
+
+
+def with_planned_recovery(engine: Engine, responder: ModelSettings | None) -> Engine:
+    """The engine of a plan with such a model as the one that may fetch; ``responder`` is its model, if it has one."""
+    if responder is None:
+        return engine
+    model = RemoteModel(responder, engine.gateway)
+    return replace(engine, recovering=PlannedRecovery(model, engine.responder.name))
