@@ -17,7 +17,9 @@ from flows.pipeline.backfill.backlog import ALL_DAYS, Backlog
 from flows.pipeline.engine import Engine
 from flows.pipeline.plan import ScoreJob, shuffle_jobs
 from flows.pipeline.stages import SCORE, drop_repeated_scores, score_backlog, score_jobs
+from flows.store.call_journal import export_calls
 from flows.support.clock import now
+from judge.llm import PackedJudge
 
 
 @flow(name="score", flow_run_name=name_of_run, persist_result=False)
@@ -98,3 +100,5 @@ def record_judge(run: Run, engine: Engine) -> None:
     for judge_id, judge in {**engine.judges, engine.judge_id: engine.judge}.items():
         row = {"judge_id": judge_id, **asdict(judge.version), "created_at": now(), "criteria": criteria}
         run.store.record("judges", judge_id, row)
+    if isinstance(engine.judge, PackedJudge):  # which packs are paid for is known from the calls of earlier runs
+        export_calls(run.store, run.calls.cache)

@@ -18,6 +18,7 @@ import judge.embedded.judge
 import judge.embedded.prober
 import judge.embedded.responder
 import judge.llm.judge
+import judge.llm.packed
 import judge.llm.prober
 import judge.llm.responder
 from compaction import (
@@ -139,6 +140,7 @@ def judging_components() -> Iterator[Component]:
     form = f"+blinding@{judge.blinding.VERSION}"
     yield component_of("embedded-judge", judge.embedded.judge, _judge_edges, _judge_samples)
     yield component_of("model-judge", judge.llm.judge, _judge_by_model, beside=form)
+    yield component_of("packed-judge", judge.llm.packed, _judge_packs, beside=form)
     yield component_of("blinding", judge.blinding, _blind)
 
 
@@ -201,6 +203,20 @@ def _judge_by_model() -> Iterator[Trial]:
             model = ScriptedModel(reply)
             scorer = judge.llm.judge.ModelJudge(model, cases.RUBRIC, protocol)
             yield [protocol, name, case, cases.RUBRIC], [outcome_of(partial(scorer.score, case)), model.requests]
+
+
+def _judge_packs() -> Iterator[Trial]:
+    def say(request: ModelRequest) -> str:
+        asked = cases.shown_object(request)["answers"]
+        given = [{"number": one["number"], **cases.verdict_json(one["rubric_criteria"], 3)} for one in asked]
+        return json.dumps({"verdicts": given[1:]})
+
+    given = [cases.case(), cases.case(probe=cases.ARTIFACT), *map(cases.case, cases.HOSTILE)]
+    for protocol in judge.llm.judge.PROTOCOLS:
+        model = ScriptedModel(say)
+        scorer = judge.llm.packed.PackedJudge(model, cases.RUBRIC, protocol)
+        verdicts = list(map(str, scorer.score_together(given)))
+        yield [protocol, given, cases.RUBRIC], [scorer.split(given), verdicts, model.requests]
 
 
 def _blind() -> Iterator[Trial]:

@@ -119,7 +119,8 @@ def backfill(
     if status:
         _say_progress(target, effective, selection, o.layout(as_json=as_json, more="--json"))
     report = make_report(quiet or as_json)
-    if plan and not batch:
+    in_rounds = batch and effective.pack  # a pack may be followed by calls for single answers of it
+    if plan and (in_rounds or not batch):
         prepare(verbose)
         _say_plan(target, effective, selection, report, as_json)
     if plan:
@@ -132,13 +133,13 @@ def backfill(
             report,
             what="plan" if plan else "backfill",
             is_whole_store=True,
-            batching=Batching(wait=not no_wait),
+            batching=Batching(submit=in_rounds, wait=not no_wait),
         ) as active,
         active.logged(None if plan else log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.scope.sessions) as found,
     ):
         active.is_part = "limit" in given.flags or selection.is_narrow
-        if batch and (plan or found.n_jobs):
+        if batch and not in_rounds and (plan or found.n_jobs):
             _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait, as_json=as_json)
         if found.n_jobs:
             flow = partial(_backfill, selection=selection, by_day=by_day, backlog=found)

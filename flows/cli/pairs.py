@@ -64,7 +64,7 @@ def pairs(
     from flows.support.progress import make_report
 
     target = Store.open(given.store)
-    study = study_of_backfill(target, {**given.changes, "judges": None}, given.path)
+    study = study_of_backfill(target, {**given.changes, "judges": None, "pack": False}, given.path)
     chosen = _chosen(study, methods)
     judge = pair_judge(study, engine_for(study))
     judge_id = pair_judge_id(judge)

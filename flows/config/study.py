@@ -125,6 +125,7 @@ def make_study(flags: Mapping[str, Any], path: str | None = None) -> Study:
     study = with_models(study, tables, places)
     _check_providers(study, f"study {path}: " if path else "")
     _check_panel(study, f"study {path}: " if path else "")
+    _check_pack(study, f"study {path}: " if path else "")
     _check_sizes(study, f"study {path}: " if path else "")
     _check_next_action(study, f"study {path}: " if path else "")
     for method in study.methods():
@@ -140,12 +141,13 @@ def with_judge(study: Study, flags: Mapping[str, Any], path: str | None = None) 
 
     Raises UsageError, naming the flag, or the file, line and key.
     """
-    study, tables, places = _overlaid(study, flags, path, JUDGE_KEYS)
+    study, tables, places = _overlaid(replace(study, pack=False), flags, path, JUDGE_KEYS)
     asked = {study.summarizer, study.prober, study.responder}  # as they were: what they made has their settings
     kept = {spec: values for spec, values in study.models.items() if spec in asked}
     study = with_models(replace(study, models=kept), tables, places, ("judge",))
     _check_providers(study, f"study {path}: " if path else "")
     _check_panel(study, f"study {path}: " if path else "")
+    _check_pack(study, f"study {path}: " if path else "")
     return study
 
 
@@ -265,6 +267,18 @@ def _check_next_action(study: Study, place: str) -> None:
         raise UsageError(
             f"{place}--next-action: the embedded responder takes no actions; name a model with --responder, or leave "
             "the option out"
+        )
+
+
+def _check_pack(study: Study, place: str) -> None:
+    """Only a single model makes calls that can be one."""
+    if study.pack and study.judges:
+        raise UsageError(
+            f"{place}--pack: the members of a panel judge one answer a call; name one judge, or leave it out"
+        )
+    if study.pack and study.judge == "embedded":
+        raise UsageError(
+            f"{place}--pack: the embedded judge makes no calls, so there is nothing to pack; name a model with --judge"
         )
 
 

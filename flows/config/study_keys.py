@@ -18,7 +18,7 @@ COMPARED, MODELS, RUNS = "What is compared", "Language models", "How it runs"
 MODEL_ROLES = ("summarizer", "responder", "prober", "judge")
 """Keys that name a model."""
 JUDGE_KEYS = tuple(
-    """judge judges panel_rule own_summaries rubric protocol judge_replicates concurrency runner budget_usd
+    """judge judges panel_rule own_summaries pack rubric protocol judge_replicates concurrency runner budget_usd
     budget_tokens""".split()
 )
 """What of a study a backfill may change."""
@@ -111,6 +111,14 @@ class StudyKeys:
         Key(
             "Let a member of a panel judge answers from summaries that its own model wrote too, instead of leaving it "
             "out there.",
+            heading=MODELS,
+        ),
+    ] = False
+    pack: Annotated[
+        bool,
+        Key(
+            "Have a model as judge score all answers from one context in one call, which is another judge than one "
+            "that sees each alone (docs/judge.md).",
             heading=MODELS,
         ),
     ] = False

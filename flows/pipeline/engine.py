@@ -22,7 +22,7 @@ from flows.llm.settings import ModelSettings
 from flows.support.ids import content_id
 from judge import Judge, Prober, Responder
 from judge.embedded import EmbeddedJudge, EmbeddedProber, EmbeddedResponder
-from judge.llm import ModelJudge, ModelResponder
+from judge.llm import ModelJudge, ModelResponder, PackedJudge
 from judge.llm.actor import ModelActor
 from judge.llm.prober import ModelProber
 from judge.panel import PanelJudge, PanelRule
@@ -120,6 +120,7 @@ class _Judging(NamedTuple):
     rule: PanelRule | None
     """Of a panel; None for a single judge."""
     own_summaries: bool
+    pack: bool
 
 
 _Parts = tuple[str, str, tuple[str, str, str], _Judging, bytes, tuple[str, ...]]
@@ -131,7 +132,11 @@ def _parts(study: Study) -> _Parts:
     is_model = any(spec != "embedded" for spec in study.judge_specs)
     rule = study.panel_rule if study.judges else None
     judging = _Judging(
-        study.judge_specs, study.judge_protocol if is_model else "study", rule, bool(rule) and study.own_summaries
+        study.judge_specs,
+        study.judge_protocol if is_model else "study",
+        rule,
+        bool(rule) and study.own_summaries,
+        study.pack,
     )
     embedders = tuple(one.spec for one in study.embedders if one.api_key() or not one.is_official)
     return study.tokenizer, study.rubric, specs, judging, orjson.dumps(study.models), embedders
@@ -177,8 +182,9 @@ def _make_engine(
 
 def _judge(judging: _Judging, study: Study, counter: TokenCounter, gateway: Callable[[], Calls]) -> Judge:
     rubric = study.load_rubric()
+    model_judge = PackedJudge if judging.pack else ModelJudge
     judges: list[Judge] = [
-        ModelJudge(RemoteModel(settings, gateway), rubric, judging.protocol)
+        model_judge(RemoteModel(settings, gateway), rubric, judging.protocol)
         if (settings := study.settings(spec))
         else EmbeddedJudge(rubric, counter)
         for spec in judging.specs

@@ -31,6 +31,9 @@ from judge.scoring import JudgeCase, JudgeError, JudgeVersion
 
 Protocol = Literal["study", "closed"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+Calling = Literal["alone", "pack"]
+"""Whether a call has one answer or several."""
+CALLINGS: tuple[Calling, ...] = get_args(Calling)
 
 VERSION = 2
 """Raise it when a case is asked otherwise, or a verdict read otherwise. The prompts take part by their text."""
@@ -50,7 +53,8 @@ class JudgePrompts:
     """The prompts of a judge."""
 
     judge: str
-    """System message. Lines that begin with ``@study`` or ``@closed`` are for that protocol only."""
+    """System message. Lines that begin with ``@study`` or ``@closed`` are for that protocol only, those with ``@alone``
+    or ``@pack`` for one answer in a call, or several."""
     again: str
     """What is added when a verdict could not be read."""
 
@@ -78,12 +82,12 @@ def judge_version(
         judge=model.name,
         model=str(model.identity.get("model", model.name)),
         rubric=rubric.name,
-        prompt_sha256=_sha256([_lines_for(protocol, prompts.judge), _lines_for(protocol, prompts.again)]),
+        prompt_sha256=sha256_of([lines_for(prompts.judge, protocol), lines_for(prompts.again, protocol)]),
         protocol=protocol,
         params={
             "identity": dict(model.identity),
             "rubric_sha256": rubric.sha256,
-            "schema_sha256": _sha256(_whole_form(rubric).schema()),
+            "schema_sha256": sha256_of(whole_form(rubric).schema()),
             "tokens_per_criterion": TOKENS_PER_CRITERION,
             "tokens_beside": TOKENS_BESIDE,
             **versions,
@@ -98,7 +102,7 @@ class _Task:
     form: Form
     max_tokens: int
     ids: str
-    """The last field of the user message and its end."""
+    """The last field of a case."""
 
 
 class ModelJudge:
@@ -115,8 +119,8 @@ class ModelJudge:
         self._protocol = protocol
         self._prompts = prompts or judge_prompts()
         self.version = judge_version(model, rubric, protocol, self._prompts, judge_versions())
-        self._system = Message("system", _instructions(rubric, protocol, self._prompts))
-        self._schema = _whole_form(rubric).schema()
+        self._system = Message("system", instructions(rubric, self._prompts, protocol))
+        self._schema = whole_form(rubric).schema()
         self._tasks: dict[tuple[str, ...], _Task] = {}
         self._contexts: Memo[str] = Memo(ROOM)
         self._answer = lru_cache(maxsize=REMEMBERED)(_shown_answer)
@@ -144,10 +148,8 @@ class ModelJudge:
     def request(self, case: JudgeCase) -> ModelRequest:
         """The first request to the model about a case."""
         task = self._task(case.criteria)
-        question, truth = self._probe(case.probe)
-        answer = self._answer(case.answer, case.probe.max_tokens)
         context = self._context(case.context) if self._protocol == "study" else ""
-        user = Message("user", f'{{{context}{question},\n{truth},\n"model_response":{answer},\n{task.ids}')
+        user = Message("user", f"{{{context}{self._fields(case)}}}")
         shared = len(context) + 1 if context else 0
         return ModelRequest((self._system, user), task.max_tokens, self._schema, case.replicate, task.form.read, shared)
 
@@ -155,9 +157,14 @@ class ModelJudge:
         # The reply is not shown: it may repeat what misled the model. Nor is it a turn of its own: some templates
         # refuse two user turns in a row.
         system, user = request.messages
-        prompt = Template(_lines_for(self._protocol, self._prompts.again))
+        prompt = Template(lines_for(self._prompts.again, self._protocol))
         note = prompt.substitute(problem=problem, criteria=", ".join(task.form.criteria))
         return replace(request, messages=(system, user.with_text(f"{user.text}\n\n{note}")))
+
+    def _fields(self, case: JudgeCase) -> str:
+        question, truth = self._probe(case.probe)
+        answer = self._answer(case.answer, case.probe.max_tokens)
+        return f'{question},\n{truth},\n"model_response":{answer},\n{self._task(case.criteria).ids}'
 
     def _context(self, context: tuple[Message, ...]) -> str:
         return self._contexts.of(_shown_context, context)
@@ -184,19 +191,20 @@ class ModelJudge:
             raise JudgeError(f"rubric {self.rubric.name} has no criterion {unknown[0]!r}")
         form = Form(self.rubric, tuple(id for id in self.rubric.criteria if id in criteria))
         tokens = TOKENS_BESIDE + TOKENS_PER_CRITERION * len(form.criteria)
-        ids = f'"rubric_criteria":{json_text(form.criteria)}}}'
+        ids = f'"rubric_criteria":{json_text(form.criteria)}'
         return _Task(form, tokens, ids)
 
 
-def _whole_form(rubric: Rubric) -> Form:
+def whole_form(rubric: Rubric) -> Form:
     """The form of a verdict on all criteria that any probe type is asked."""
     asked = {id for ids in rubric.asked.values() for id in ids}
     return Form(rubric, tuple(id for id in rubric.criteria if id in asked))
 
 
-def _instructions(rubric: Rubric, protocol: Protocol, prompts: JudgePrompts) -> str:
-    form = _whole_form(rubric)
-    return Template(_lines_for(protocol, prompts.judge)).substitute(
+def instructions(rubric: Rubric, prompts: JudgePrompts, protocol: Protocol, calling: Calling = "alone") -> str:
+    """The system message."""
+    form = whole_form(rubric)
+    return Template(lines_for(prompts.judge, protocol, calling)).substitute(
         criteria="\n\n".join(_describe(rubric.criteria[id]) for id in form.criteria),
         dimensions=", ".join(f"`{name}`" for name in form.dimensions),
     )
@@ -238,11 +246,13 @@ def _ask(model: Model, request: ModelRequest, form: Form) -> Verdict:
     return read[-1] if read else form.read(done.text)
 
 
-def _lines_for(protocol: Protocol, prompt: str) -> str:
-    """A prompt without the lines of the other protocol, and without the marks."""
-    others = tuple(f"@{name} " for name in PROTOCOLS if name != protocol)
-    lines = [line.removeprefix(f"@{protocol} ") for line in prompt.splitlines() if not line.startswith(others)]
-    return "\n".join(lines)
+def lines_for(prompt: str, protocol: Protocol, calling: Calling = "alone") -> str:
+    """A prompt without the lines of the other protocol and the other way of calling, and without the marks."""
+    for own, marks in ((protocol, PROTOCOLS), (calling, CALLINGS)):
+        others = tuple(f"@{name} " for name in marks if name != own)
+        kept = [line.removeprefix(f"@{own} ") for line in prompt.splitlines() if not line.startswith(others)]
+        prompt = "\n".join(kept)
+    return prompt
 
 
 def _describe(criterion: Criterion) -> str:
@@ -251,6 +261,7 @@ def _describe(criterion: Criterion) -> str:
     return f"### {criterion.id} ({criterion.dimension}{weight})\n{criterion.question}\n{anchors}"
 
 
-def _sha256(value: Any) -> str:
+def sha256_of(value: Any) -> str:
+    """SHA-256 of plain data, as hex digits."""
     # Keys stay in their order: a model writes the fields of a schema in it.
     return hashlib.sha256(orjson.dumps(value)).hexdigest()

@@ -97,7 +97,10 @@ class Form:
 
     def read(self, text: str) -> Verdict:
         """The verdict in a reply. Raises ReplyError, which quotes nothing of the reply."""
-        given = json_object(text)
+        return self.read_object(json_object(text))
+
+    def read_object(self, given: Mapping[str, Any]) -> Verdict:
+        """The verdict in an object of a reply. Raises ReplyError, which quotes nothing of it."""
         results = given.get("criterionResults")
         if not isinstance(results, list):
             raise ReplyError("criterionResults is missing or not a list")
@@ -138,6 +141,35 @@ class Form:
         if not isinstance(reasoning, str) or not reasoning.strip():
             raise ReplyError(f"the reasoning of {id} is missing or blank")
         return id, score, reasoning
+
+
+def schema_of_several(form: Form) -> dict[str, Any]:
+    """JSON schema of verdicts on several answers, each with the answer's number."""
+    verdict = _object({"number": {"type": "integer"}, **form.schema()["properties"]})
+    return _object({"verdicts": {"type": "array", "items": verdict}})
+
+
+def read_several(text: str, forms: Sequence[Form]) -> list[Verdict | ReplyError]:
+    """The verdicts on answers 1, 2 … in a reply, by the form of each; what is wrong in the place of one of no use.
+
+    Raises ReplyError, which quotes nothing of the reply, where none is of use.
+    """
+    given = json_object(text).get("verdicts")
+    if not isinstance(given, list):
+        raise ReplyError("verdicts is missing or not a list")
+    found: list[Verdict | ReplyError] = []
+    for number, form in enumerate(forms, 1):
+        own = [one for one in given if isinstance(one, dict) and one.get("number") is not True]
+        own = [one for one in own if one.get("number") == number]
+        try:
+            if len(own) != 1:
+                raise ReplyError(f"there are {len(own)} verdicts on answer {number}")
+            found.append(form.read_object(own[0]))
+        except ReplyError as error:
+            found.append(error)
+    if not any(isinstance(one, Verdict) for one in found):
+        raise ReplyError(f"none of {len(found)} verdicts is of use; the first: {found[0]}")
+    return found
 
 
 def _object(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@ create table calls (
     call_id varchar not null,  -- Identity of the call
     stage varchar not null,  -- What it was made for: compact, probe, answer, next_action, score, anchor,
     -- pair, or audit
-    item_id varchar,  -- Compaction, point, answer or comparison that it was made for; empty for an audit
+    item_id varchar,  -- Compaction, point, answer or comparison that it was made for, or the answers of a pack, a
+    -- plus after each; empty for an audit
     model varchar not null,  -- Model that was called
     input_tokens bigint check (input_tokens >= 0),  -- Tokens that were sent, as the provider counts them; NULL where it
     -- does not say

@@ -240,6 +240,10 @@ class BatchStore:
         """Keys that are in a batch which has not ended, or whose result is not in the call cache yet."""
         return [row[0] for row in self._rows("SELECT key FROM requests WHERE state IN ('pending', 'result')")]
 
+    def items_under_way(self) -> list[str]:
+        """Items of the calls that are under way."""
+        return [row[0] for row in self._rows("SELECT item_id FROM requests WHERE state IN ('pending', 'result')")]
+
     def results(self, keys: Sequence[str]) -> dict[str, Result]:
         """The results for keys that are not in the call cache yet."""
         rows = self._among(

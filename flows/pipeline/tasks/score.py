@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from flows.config.study import Study
 from flows.llm.calling_for import calling_for
 from flows.pipeline.plan import ScoreJob
 from flows.pipeline.tasks.measured_states import MeasuredStates
+from flows.pipeline.tasks.packs import form_packs, in_packing_order, item_of, paid_packs
 from flows.pipeline.tasks.task_context import (
     Contexts,
     SliceRows,
@@ -33,7 +35,7 @@ from flows.store.store import Store
 from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, JudgeError, Rubric
 from judge.embedded import EmbeddedJudge, EmbeddedResponder
-from judge.llm import Verdict
+from judge.llm import PackedJudge, PackTooLargeError, Verdict
 from judge.panel import MemberVerdict, PanelJudge, combine_verdicts
 
 
@@ -60,17 +62,8 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
     store, parts = task.store, task.engine
     columns: dict[str, list[Any]] = {name: [] for name in parquet_schemas.SCORES.names}
     tally = Tally()
-    known = _known_verdicts(task, work) if isinstance(parts.judge, PanelJudge) and taken_on is None else {}
-
-    def scored(asked: _Asked) -> tuple[_Asked, list[_Given]]:
-        with calling_for("score" if taken_on is None else "anchor", asked.job.answer_id):
-            if isinstance(parts.judge, PanelJudge):
-                return asked, _panel_verdicts(task, parts.judge, asked, known)
-            return asked, [_score(parts.judge_id, parts.judge, asked.case)]
-
-    reads_contexts = any(not isinstance(judge, EmbeddedJudge) for judge in parts.judges.values())
-    cases = cases_of(store, task.study, parts.judge.rubric, work, reads_contexts)
-    for outcome in task.items.map(unless_stopped(scored), cases, lambda _: 1, cached_first=True):
+    judged = _judge_packs if isinstance(parts.judge, PackedJudge) else _judge_answers
+    for outcome in judged(task, work, "score" if taken_on is None else "anchor"):
         if outcome is None:
             tally.leave()
             continue
@@ -86,6 +79,68 @@ def score_all(task: TaskContext, work: Slice[ScoreJob], taken_on: date | None = 
         day = pa.array([taken_on] * table.num_rows, pa.date32())
         store.anchor_scores.write(table.append_column("taken_on", day).select(parquet_schemas.ANCHOR_SCORES.names))
     return tally
+
+
+_Outcomes = Iterator[tuple[_Asked, list[_Given]] | None]
+"""Of each answer the verdicts on it; None where no call may be made any more."""
+
+
+def _judge_answers(task: TaskContext, work: Slice[ScoreJob], stage: str) -> _Outcomes:
+    """Have each answer judged for itself."""
+    parts = task.engine
+    known = _known_verdicts(task, work) if isinstance(parts.judge, PanelJudge) and stage == "score" else {}
+
+    def scored(asked: _Asked) -> tuple[_Asked, list[_Given]]:
+        with calling_for(stage, asked.job.answer_id):
+            if isinstance(parts.judge, PanelJudge):
+                return asked, _panel_verdicts(task, parts.judge, asked, known)
+            return asked, [_score(parts.judge_id, parts.judge, asked.case)]
+
+    reads_contexts = any(not isinstance(judge, EmbeddedJudge) for judge in parts.judges.values())
+    cases = cases_of(task.store, task.study, parts.judge.rubric, work, reads_contexts)
+    yield from task.items.map(unless_stopped(scored), cases, lambda _: 1, cached_first=True)
+
+
+def _judge_packs(task: TaskContext, work: Slice[ScoreJob], stage: str) -> _Outcomes:
+    """Have the answers to questions about one context judged together."""
+    judge, judge_id = task.engine.judge, task.engine.judge_id
+    assert isinstance(judge, PackedJudge)
+    asked = cases_of(task.store, task.study, judge.rubric, in_packing_order(work))
+    packs = list(form_packs(judge, asked, paid_packs(task.store)))
+
+    def scored(pack: tuple[_Asked, ...]) -> list[tuple[_Asked, list[_Given]]]:
+        return [(one, [given]) for one, given in zip(pack, _pack_verdicts(judge_id, judge, pack, stage), strict=True)]
+
+    judged = task.items.map(unless_stopped(scored), packs, len, cached_first=True)
+    for pack, outcome in zip(packs, judged, strict=True):
+        yield from (None for _ in pack) if outcome is None else outcome
+
+
+def _pack_verdicts(judge_id: str, judge: PackedJudge, pack: Sequence[_Asked], stage: str) -> list[_Given]:
+    """The verdicts on a pack; an answer without one of use there is asked alone, a pack that is too large in halves."""
+    if len(pack) == 1:
+        with calling_for(stage, item_of(pack)):
+            return [_score(judge_id, judge, pack[0].case)]
+    try:
+        with calling_for(stage, item_of(pack)):
+            found = judge.score_together([asked.case for asked in pack])
+    except CallsStoppedError:
+        raise
+    except PackTooLargeError:
+        half = len(pack) // 2
+        return [given for part in (pack[:half], pack[half:]) for given in _pack_verdicts(judge_id, judge, part, stage)]
+    except Exception as error:  # as of a single verdict
+        failed = f"the judge failed: {why(error)}"
+        return [_Given(judge_id, "failed", _unscored(asked.case, failed), None) for asked in pack]
+    verdicts = []
+    for asked, one in zip(pack, found, strict=True):
+        if isinstance(one, Verdict):
+            verdicts.append(_Given(judge_id, "done", one, one))
+            continue
+        [given] = _pack_verdicts(judge_id, judge, [asked], stage)
+        again = given.stated and replace(given.stated, asked_again=True)
+        verdicts.append(given._replace(stated=again))
+    return verdicts
 
 
 def _log(task: TaskContext, asked: _Asked, given: _Given) -> None:
