@@ -136,6 +136,38 @@ def test_a_live_run_takes_what_is_under_way_in_batches_and_pays_for_the_rest_onl
     assert_whole(tmp_path / "store")
 
 
+def test_a_panel_is_judged_in_batches_and_each_member_is_paid_once(
+    provider: BatchProvider, line: tuple[object, ...], tmp_path: Path, working_command: Command
+) -> None:
+    panel = (*line[:-2], "--judges", "openai:judge,openai:m,openai:other", "--batch")
+    spoiled: list[str] = []
+
+    def spoil_one(key: str, body: dict[str, Any]) -> Any:
+        if asked_of_a_judge(body) and body["model"] == "other" and not spoiled:
+            spoiled.append(key)
+        return "truncated" if key in spoiled else "good"
+
+    provider.fate = spoil_one
+    done = working_command(*panel)
+    assert done.exit_code == 0, done.output
+    assert_whole(tmp_path / "store")
+    assert set(provider.paid.values()) == {1}
+    assert list(live(provider).values()) == [1]  # the spoiled verdict
+    verdicts = query(
+        tmp_path / "store",
+        "SELECT judge, count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) WHERE score IS NOT NULL "
+        "GROUP BY judge",
+    )
+    assert len(verdicts) == 4
+    assert len({number for _, number in verdicts}) == 1
+    asked = Counter(body["model"] for body in provider.bodies.values() if asked_of_a_judge(body))
+    assert asked == Counter(dict.fromkeys(("judge", "m", "other"), asked["m"]))
+    assert 0 < asked["m"] <= verdicts[0][1]  # some methods leave the same
+    before = len(provider.requests)
+    assert working_command(*panel, "--json").exit_code == 0
+    assert len(provider.requests) == before
+
+
 def test_a_run_that_asks_no_model_has_nothing_for_a_batch(tmp_path: Path, working_command: Command) -> None:
     wrong = working_command("run", "--store", tmp_path / "store", "--batch")
     assert (wrong.exit_code, "--batch: no part of this study asks a model" in wrong.stderr) == (2, True)
