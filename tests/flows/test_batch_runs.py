@@ -128,6 +128,10 @@ def test_a_live_run_takes_what_is_under_way_in_batches_and_pays_for_the_rest_onl
 ) -> None:
     assert working_command(*line, "--batch", "--no-wait").exit_code == 4
     answers = set(provider.bodies)
+    planned = json.loads(working_command("plan", *line[1:], "--json").stdout)
+    (at_work,) = [calls for calls in planned["calls"] if calls["stage"] == "answer"]
+    assert (at_work["to_pay"], at_work["under_way"], at_work["cost_usd"]) == (0, len(answers), 0.0)
+    assert f"{len(answers)} calls are under way in batches" in " ".join(planned["notes"])
     done = working_command(*line)
     assert done.exit_code == 0, done.output
     assert set(provider.bodies) == answers
