@@ -10,7 +10,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.nearby import nearby
@@ -37,17 +38,39 @@ def main() -> int:
         only = [f"--only={name}" for name in near.only]
         pytest = f'pytest -n {WORKERS} -m "not slow and not benchmark" -p tests.nearby'
         return run((*linter, f"{pytest} {shlex.join([*only, *near.tests])}"))
-    return run((*STEPS[:-1], f"{STEPS[-1]} {shlex.join(sys.argv[1:])}"))
+    with compiling():
+        return run((*STEPS[:-1], f"{STEPS[-1]} {shlex.join(sys.argv[1:])}"))
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Have pytest compile its modules beside the linters, where it has not yet.
+
+    Each of its processes would take half a minute of a core for the same, all at the same time.
+    """
+    if any((ROOT / "tests").rglob("*-pytest-*.pyc")):
+        yield
+        return
+    collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
+    with subprocess.Popen(collect, cwd=ROOT, env=_environment(), stdout=subprocess.DEVNULL) as under_way:
+        yield
+        under_way.terminate()
+
+
+def _environment() -> dict[str, str]:
+    """The one of this process, in which Python may write compiled files.
+
+    The tests start Python hundreds of times; without them each would compile all of the project anew.
+    """
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def run(steps: Sequence[str]) -> int:
     """Run modules of Python one after the other; the code of the first that fails, else 0."""
-    # The tests start Python hundreds of times; without compiled files each would compile all of the project anew.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for step in steps:
         arguments = shlex.split(step)
         print(f"$ {shlex.join(arguments)}", flush=True)
-        code = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, env=environment, check=False).returncode
+        code = subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, env=_environment(), check=False).returncode
         if code:
             print(f"failed: {shlex.join(arguments)} (exit code {code})", file=sys.stderr)
             return code

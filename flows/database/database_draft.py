@@ -73,7 +73,10 @@ They are what reads every score, and what the page and the commands show first: 
 """
 
 BY_DIMENSION = "agg_method_pairs"
-"""The one that is worked out dimension by dimension (variable ``dimension``): all at once need too much memory."""
+"""The one that is worked out some dimensions at a time (variable ``dimensions``): all at once need too much memory."""
+
+ROWS_AT_ONCE = 50_000
+"""Rows of the dimensions of one time, unless one alone has more. A small store has all at once: it is planned once."""
 
 CLUSTERED = {"int_answer_scores": "session_id"}
 """View → the column by which its table is sorted, so that who asks for one session reads a small part of it."""
@@ -130,12 +133,11 @@ class DatabaseDraft:
         is_sorted = folder in ("marts", "boards")  # their rows stay sorted as the view sorts them
         self.connection.execute(f"SET preserve_insertion_order = {is_sorted}")
         if name == BY_DIMENSION:
-            found = self.connection.execute("SELECT DISTINCT dimension FROM int_answer_scores ORDER BY 1").fetchall()
             self.connection.execute(f"CREATE TABLE filled AS FROM {name} WITH NO DATA")
-            for dimension in found:
-                self.connection.execute("SET VARIABLE dimension = ?", dimension)
+            for dimensions in self._dimensions():
+                self.connection.execute("SET VARIABLE dimensions = ?", [dimensions])
                 run_sql(self.connection, file, f"INSERT INTO filled FROM {name}")
-            self.connection.execute("RESET VARIABLE dimension")
+            self.connection.execute("RESET VARIABLE dimensions")
         else:
             order = f" ORDER BY {CLUSTERED[name]}" if name in CLUSTERED else ""
             run_sql(self.connection, file, f"CREATE TABLE filled AS FROM {name}{order}")
@@ -143,6 +145,21 @@ class DatabaseDraft:
         self.connection.execute(f"BEGIN; DROP VIEW {name}; ALTER TABLE filled RENAME TO {name}")
         comment_on(self.connection, "TABLE", {name: text})
         self.connection.execute("COMMIT")  # one, not one a comment: each waits for the disk
+
+    def _dimensions(self) -> Iterator[list[str]]:
+        """Give the dimensions that have scores, in groups of at most ``ROWS_AT_ONCE`` rows or of one."""
+        group: list[str] = []
+        n_rows = 0
+        for dimension, number in self.connection.execute(
+            "SELECT dimension, count(*) FROM int_answer_scores GROUP BY 1 ORDER BY 1"
+        ).fetchall():
+            if group and n_rows + number > ROWS_AT_ONCE:
+                yield group
+                group, n_rows = [], 0
+            group.append(dimension)
+            n_rows += number
+        if group:
+            yield group
 
     def check(self) -> list[tuple[str, int]]:
         """Fill the table ``checks``; returns what ``violations`` does."""

@@ -9,8 +9,8 @@
 -- the difference of the methods' sums, where both have all of the session's probes. Where one of them lacks a probe (a
 -- gap), what the other has there alone is taken out again.
 --
--- A load makes a table of it (`flows.database.database_draft.MATERIALIZED`), dimension by dimension (variable
--- `dimension`), so that it needs the memory of one.
+-- A load makes a table of it (`flows.database.database_draft.MATERIALIZED`), some dimensions at a time (variable
+-- `dimensions`), of many answers one, so that it needs the memory of one.
 create view agg_method_pairs as
 with cells as materialized (
     select
@@ -18,7 +18,7 @@ with cells as materialized (
         dimension,
         row_number() over () as cell
     from int_answer_scores
-    where dimension = coalesce(getvariable('dimension'), dimension)
+    where coalesce(list_contains(getvariable('dimensions'), dimension), true)
     group by judge_id, dimension
 ),
 

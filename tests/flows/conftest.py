@@ -238,19 +238,24 @@ def kept_worker() -> Iterator[Kept]:
     kept.end()
 
 
+@contextmanager
+def without_server(home: Path, kept: Kept) -> Iterator[None]:
+    """Whatever runs in this process has no Prefect server, the folder for Prefect's database, and the kept worker."""
+    with pytest.MonkeyPatch.context() as patch, kept.at_work():
+        patch.setenv("PREFECT_HOME", str(home))
+        for name in SERVER_VARIABLES:
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture
-def working_command(
-    own_prefect_home: Path, kept_worker: Kept, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Command]:
+def working_command(own_prefect_home: Path, kept_worker: Kept, command: Command) -> Iterator[Command]:
     """The command in this process, without a Prefect server, as on a machine of one core, with a kept worker.
 
     A configured server is met by the tests that ``start`` the command or use the ``forker``; several processes at work,
     and such that are started anew and end with the run, by them too, and by those that give a ``--concurrency``.
     """
-    monkeypatch.setenv("PREFECT_HOME", str(own_prefect_home))
-    for name in SERVER_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    with kept_worker.at_work():
+    with without_server(own_prefect_home, kept_worker):
         yield command
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
 
+from flows.database.database_draft import DatabaseDraft
 from flows.database.scores_db import connect, violations
 from tests.sql.recomputed import holm
 from tests.sql.simulated import Design, write
@@ -221,6 +223,9 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, npt
         {name: design.draw(1200, seed=11 + at) for at, (name, design) in enumerate(designs.items())},
         tmp_path_factory.mktemp("studies"),
     )
+    with duckdb.connect(path) as connection:  # as a load does, so that each is worked out once
+        for view in ("int_answer_scores", "agg_session_scores", "agg_method_pairs"):
+            DatabaseDraft(connection).materialize(view)
     return {
         "means": columns(
             path,

@@ -13,6 +13,7 @@ import pytest
 from flows.database.database_draft import build_database
 from flows.database.ready_queries import ready_queries
 from flows.results import Results, open_results
+from tests.sql.loaded import make_loaded
 from tests.sql.test_ranks import partial
 from tests.sql.tiny import (
     CRITERIA,
@@ -36,7 +37,7 @@ Found = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    return open_results(make(tiny(), tmp_path_factory.mktemp("tiny"), is_checked=True).parent)
+    return open_results(make_loaded(tiny(), tmp_path_factory.mktemp("tiny"), is_checked=True).parent)
 
 
 @pytest.fixture(scope="module")

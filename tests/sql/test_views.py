@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from flows.database.scores_db import connect
+from flows.database.sql_model import relations, schemas
 from tests.sql.figures import close, rows
+from tests.sql.loaded import make_loaded
 from tests.sql.tiny import answer, call, judge, make, probe, scores, tiny
 
 T_975 = {1: 12.706205}
@@ -364,13 +366,10 @@ def test_views_work_over_half_a_run(tmp_path: Path, stage: str) -> None:
     """Every view answers over a store that stopped after this table, and nothing missing became a 0 in a mean."""
     order = list(tiny())
     half: dict[str, Any] = {name: found for name, found in tiny().items() if order.index(name) <= order.index(stage)}
-    path = make(half, tmp_path)
+    path = make_loaded(half, tmp_path)
     with connect(path) as connection:
-        names = connection.execute(
-            "SELECT view_name FROM duckdb_views() "
-            "WHERE database_name = 'store' AND schema_name = 'main' AND NOT internal"
-        ).fetchall()
-        for (name,) in names:
+        names = sorted(relations() - schemas().keys())
+        for name in names:
             connection.execute(f"FROM {name}").fetchall()
         means = connection.execute("SELECT overall FROM leaderboard WHERE judge_id = 'j1'").fetchall()
         missing = dict(connection.execute("SELECT stage, sum(missing)::INT FROM coverage GROUP BY stage").fetchall())

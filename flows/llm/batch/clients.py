@@ -8,7 +8,7 @@ from typing import Any
 
 from compaction.model import ModelRequest
 from flows.llm.batch.protocol import BatchClient
-from flows.llm.clients.http import Key
+from flows.llm.clients.keys import Key
 from flows.llm.clients.transport import Reply
 from flows.llm.settings import ModelSettings
 from flows.support.errors import UsageError, install_extra

@@ -18,8 +18,9 @@ import orjson
 from compaction.dialogue import Exchange, anthropic_tools, anthropic_turns, below_system
 from compaction.model import ModelRequest, NativeRequest
 from flows.llm.clients.faults import Rejection, body_fault
-from flows.llm.clients.http import Key, Poster
+from flows.llm.clients.http import Poster
 from flows.llm.clients.json_replies import with_schema
+from flows.llm.clients.keys import Key
 from flows.llm.clients.openai_client import missing_endpoint, unusable_setting
 from flows.llm.clients.replies import (
     answer_text,

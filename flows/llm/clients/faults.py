@@ -1,4 +1,4 @@
-"""Faults of a try: a response with an error, or no response, as a CallFault.
+"""Faults of a try that was answered with an error, as a CallFault.
 
 Written after what the providers' documentation says, and what compatible servers send (vLLM, llama.cpp, Ollama,
 LiteLLM, OpenRouter): no two write errors in the same shape.
@@ -7,12 +7,10 @@ LiteLLM, OpenRouter): no two write errors in the same shape.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
-import httpx2
 import orjson
 
 from flows.llm.clients.transport import CallFault, FaultKind, TokenUse
@@ -187,31 +185,3 @@ def body_fault(body: Mapping[str, Any], raw: Raw, keys: Sequence[str], use: Toke
     found = status_fault(ErrorReply(status, said.message, said.code, said.type, said.param), raw, keys)
     found.use = use
     return found
-
-
-def connection_fault(error: BaseException, keys: Sequence[str] = ()) -> CallFault:
-    """The fault of a try without a whole response. The clients name some wrongly, so the causes are looked at."""
-    chain = list(_causes(error))
-    reason = clean_text(f"{type(chain[-1]).__name__}: {chain[-1]}", keys)
-    for cause in chain:
-        if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ClientResponseError | httpx2.DecodingError):
-            return CallFault("malformed", f"the response was cut or broken ({reason})")
-        if isinstance(cause, aiohttp.ServerTimeoutError):
-            return CallFault("timeout", "nothing came for the whole time of a try")
-        if isinstance(cause, aiohttp.ClientConnectorError):
-            return CallFault("connection", f"no connection ({reason})", use=TokenUse())  # so nothing was sent
-        if isinstance(cause, aiohttp.ClientConnectionError):
-            return CallFault("connection", f"no connection, or it broke ({reason})")
-        if isinstance(cause, aiohttp.InvalidURL | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-            return CallFault("unusable", f"the address cannot be used ({reason})")
-    if any(isinstance(cause, httpx2.TimeoutException) for cause in chain):
-        return CallFault("timeout", "nothing came for the whole time of a try")
-    if any(isinstance(cause, httpx2.RemoteProtocolError) for cause in chain):
-        return CallFault("malformed", f"the response was cut or broken ({reason})")
-    return CallFault("connection", f"no connection, or it broke ({reason})")
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,10 @@ import aiohttp
 import httpx2
 import orjson
 
-from flows.llm.clients.faults import clean_text, connection_fault, read_error, status_fault
-from flows.llm.clients.transport import CallFault
+from flows.llm.clients.faults import clean_text, read_error, status_fault
+from flows.llm.clients.keys import Key
+from flows.llm.clients.transport import CallFault, TokenUse
 from flows.llm.retry_after import Raw
-from flows.llm.settings import ModelSettings
-
-NO_KEY = "none"
-"""Sent to servers that need no key; the SDKs want something."""
 
 _CONNECT = 20.0
 """Seconds to wait for a connection. Ours: a name and a handshake over a bad line, and no longer."""
@@ -35,20 +32,6 @@ class HttpResponse:
 
     body: dict[str, Any]
     headers: Raw
-
-
-class Key:
-    """The key of a provider, or the reason why there is none to send."""
-
-    def __init__(self, settings: ModelSettings) -> None:
-        key = (settings.api_key() or "").strip()
-        self.problem = ""
-        if not key and settings.needs_key:
-            self.problem = f"{settings.key_name} is not set: {settings.base_url} needs a key"
-        elif not (key.isascii() and key.isprintable()):
-            self.problem = f"{settings.key_name} holds characters that no header can carry"
-        self.sent = NO_KEY if self.problem or not key else key
-        self.secrets = (key,) if key else ()
 
 
 class Poster:
@@ -114,3 +97,31 @@ def _bytes(body: Mapping[str, Any]) -> bytes:
     except orjson.JSONEncodeError:
         # Half a surrogate pair from a cut log: no JSON can carry it. A wrong type in the body fails here again.
         return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def connection_fault(error: BaseException, keys: Sequence[str] = ()) -> CallFault:
+    """The fault of a try without a whole response. The clients name some wrongly, so the causes are looked at."""
+    chain = list(_causes(error))
+    reason = clean_text(f"{type(chain[-1]).__name__}: {chain[-1]}", keys)
+    for cause in chain:
+        if isinstance(cause, aiohttp.ClientPayloadError | aiohttp.ClientResponseError | httpx2.DecodingError):
+            return CallFault("malformed", f"the response was cut or broken ({reason})")
+        if isinstance(cause, aiohttp.ServerTimeoutError):
+            return CallFault("timeout", "nothing came for the whole time of a try")
+        if isinstance(cause, aiohttp.ClientConnectorError):
+            return CallFault("connection", f"no connection ({reason})", use=TokenUse())  # so nothing was sent
+        if isinstance(cause, aiohttp.ClientConnectionError):
+            return CallFault("connection", f"no connection, or it broke ({reason})")
+        if isinstance(cause, aiohttp.InvalidURL | httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+            return CallFault("unusable", f"the address cannot be used ({reason})")
+    if any(isinstance(cause, httpx2.TimeoutException) for cause in chain):
+        return CallFault("timeout", "nothing came for the whole time of a try")
+    if any(isinstance(cause, httpx2.RemoteProtocolError) for cause in chain):
+        return CallFault("malformed", f"the response was cut or broken ({reason})")
+    return CallFault("connection", f"no connection, or it broke ({reason})")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

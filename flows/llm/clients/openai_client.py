@@ -17,8 +17,9 @@ from compaction.dialogue import chat_messages, responses_items
 from compaction.model import ModelRequest, NativeRequest
 from flows.llm.clients.faults import Rejection, body_fault, error_reply
 from flows.llm.clients.faults import status_fault as fault_of
-from flows.llm.clients.http import Key, Poster
+from flows.llm.clients.http import Poster
 from flows.llm.clients.json_replies import is_strict, with_schema
+from flows.llm.clients.keys import Key
 from flows.llm.clients.replies import (
     answer_text,
     check_model,

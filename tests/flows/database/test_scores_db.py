@@ -6,16 +6,18 @@ import datetime
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import pyarrow as pa
 import pytest
 
-from flows.database.database_draft import build_database
+from flows.database import database_draft
+from flows.database.database_draft import BY_DIMENSION, DatabaseDraft, build_database
 from flows.database.scores_db import connect
 from flows.database.sql_model import schemas
 from flows.support.errors import StoreError
-from tests.sql.tiny import CRITERIA, arrow, session
+from tests.sql.tiny import CRITERIA, arrow, make, session, tiny
 
 
 def loaded(path: Path, **tables: pa.Table | list[pa.Table]) -> Path:
@@ -140,3 +142,19 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path.write_text("something else, and long enough to be looked at " * 100)
     with pytest.raises(StoreError, match=r"scores.duckdb cannot be opened as a DuckDB file: "):
         connect(path)
+
+
+@pytest.mark.parametrize(("rows", "times"), [(1, 4), (10, 3), (1_000, 1)])
+def test_pairs_are_those_of_the_view_however_many_dimensions_are_worked_out_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, times: int
+) -> None:
+    """The tiny store has 6, 2, 6 and 6 rows of its dimensions."""
+    monkeypatch.setattr(database_draft, "ROWS_AT_ONCE", rows)
+    inserts = Mock(side_effect=database_draft.run_sql)
+    monkeypatch.setattr(database_draft, "run_sql", inserts)
+    with duckdb.connect(make(tiny(), tmp_path)) as connection:
+        query = f"FROM {BY_DIMENSION} ORDER BY ALL"
+        before = connection.execute(query).fetchall()
+        DatabaseDraft(connection).materialize(BY_DIMENSION)
+        assert connection.execute(query).fetchall() == before != []
+    assert inserts.call_count == times

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.store.store import Store
-from tests.flows.conftest import session_lines, write_session
+from tests.flows.conftest import session_lines, without_server, write_session
 
 EVIL = (
     "</script><script>window.hacked = 1</script>",
@@ -57,8 +57,8 @@ def copy_store(request: pytest.FixtureRequest) -> Store:
     """A copy of the store, which is made once for both pages and all processes of pytest-xdist."""
 
     def fill(folder: Path) -> None:
-        request.getfixturevalue("prefect_server")
-        with request.getfixturevalue("kept_worker").at_work():
+        home, kept = (request.getfixturevalue(name) for name in ("own_prefect_home", "kept_worker"))
+        with without_server(home, kept):
             make_store(folder)
 
     made = request.getfixturevalue("made_once")("page", fill) / STORE
@@ -67,7 +67,7 @@ def copy_store(request: pytest.FixtureRequest) -> Store:
 
 
 def make_store(folder: Path) -> None:
-    """Run the embedded engine over both sessions; needs the tests' Prefect server."""
+    """Run the embedded engine over both sessions."""
     from flows.cli.app import app
 
     logs = folder / "logs"
