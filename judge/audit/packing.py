@@ -14,8 +14,7 @@ from typing import Any
 from compaction.model import ReplyError
 from judge.audit.attacks import Estimate, estimate_mean
 from judge.audit.validity import overall_of
-from judge.llm.packed import PackedJudge, PackTooLargeError
-from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError
+from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError, PackingJudge, PackTooLargeError
 
 Scores = Sequence[CriterionScore]
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -49,7 +48,7 @@ class PackAgreement:
 
 
 def measure_packing(
-    packed: PackedJudge, alone: Judge, packs: Sequence[tuple[str, Sequence[JudgeCase]]], run: Run
+    packed: PackingJudge, alone: Judge, packs: Sequence[tuple[str, Sequence[JudgeCase]]], run: Run
 ) -> PackAgreement:
     """Compare two ways to ask one model. Raises CallsStoppedError when no call may be made any more.
 
@@ -98,7 +97,7 @@ def weighted_kappa(points: Sequence[tuple[int, int]]) -> float | None:
     return 1 - fmean((a - b) ** 2 for a, b in points) / by_chance if by_chance else None
 
 
-def _together(judge: PackedJudge, cases: Sequence[JudgeCase]) -> list[Scores | ReplyError | None]:
+def _together(judge: PackingJudge, cases: Sequence[JudgeCase]) -> list[Scores | ReplyError | None]:
     """Of each case the scores, or why it has to be asked alone; None where there are none."""
     try:
         return [*judge.score_together(cases)]

@@ -8,7 +8,7 @@ way.
 """
 
 from judge.llm.judge import JudgePrompts, ModelJudge, Protocol
-from judge.llm.packed import PackedJudge, PackTooLargeError
+from judge.llm.packed import PackedJudge
 from judge.llm.responder import ModelResponder
 from judge.llm.verdict_form import Verdict
 
@@ -16,7 +16,6 @@ __all__ = [
     "JudgePrompts",
     "ModelJudge",
     "ModelResponder",
-    "PackTooLargeError",
     "PackedJudge",
     "Protocol",
     "Verdict",
