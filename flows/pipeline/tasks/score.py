@@ -35,9 +35,8 @@ from flows.store.store import Store
 from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, JudgeError, Rubric
 from judge.embedded import EmbeddedJudge, EmbeddedResponder
-from judge.llm import PackedJudge, Verdict
+from judge.llm import PackedJudge, PackTooLargeError, Verdict
 from judge.panel import MemberVerdict, PanelJudge, combine_verdicts
-from judge.scoring import PackTooLargeError
 
 
 class _Asked(NamedTuple):
