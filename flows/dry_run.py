@@ -39,6 +39,7 @@ from flows.pipeline.backfill.selection import Selection
 from flows.pipeline.engine import engine_calling, engine_for
 from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
+from flows.pipeline.planned_recovery import PLANNED, with_planned_recovery
 from flows.pipeline.tasks.compare import PairJob
 from flows.store.call_cache_sync import batches_folder, has_cache, open_cache
 from flows.store.call_journal import mean_seconds
@@ -127,9 +128,7 @@ class CallRecorder:
             self._note(settings, key, request, cached=True)
             return Completion(found.text, found.model, cached=True)
         self._note(settings, key, request, cached=False)
-        filler = (
-            f"{key} {'planned ' * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
-        )
+        filler = f"{key} {PLANNED * max(round(request.max_tokens * ASSUMED_SHARE), 1)}"  # no two alike, as answers are
         if request.check is not None:
             raise ModelError("planned, not asked", "unavailable")
         return Completion(filler, settings.model)
@@ -343,7 +342,7 @@ async def _forecast(
         cache = stack.enter_context(open_cache(real)) if has_cache(real) else None
         recorder = CallRecorder(cache, engine_for(study).counter, batched=calls_under_way(batches_folder(real)))
         planned = stack.enter_context(shadow_store(study))
-        engine = engine_calling(planned, lambda: recorder)
+        engine = with_planned_recovery(engine_calling(planned, lambda: recorder), study.settings(study.responder))
         prober = study.settings(study.prober)
         if prober is not None:
             engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))

@@ -60,7 +60,8 @@ STATE = {
     "compaction/adapters/openhands_sdk.py": {"_actions"},
     "compaction/reading/message_facts.py": {"_read"},
     "compaction/strategies/file_index.py": {"_last", "_reading"},
-    "compaction/strategies/retrieval.py": {"_last", "_adding"},
+    "compaction/strategies/recovery.py": {"_searched"},
+    "compaction/strategies/retrieval.py": {"_searched"},
     "compaction/strategies/shared/parts.py": {"_made"},
     "judge/blinding.py": {"_current"},
     "flows/cli/shared/commands.py": {"registered"},
@@ -77,6 +78,7 @@ what a model call is for, the permit that a file needs, and the registry of comm
 HOLDERS = {
     "ContextVar",
     "Event",
+    "LastIndex",
     "Lock",
     "Memo",
     "RLock",

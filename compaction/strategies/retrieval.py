@@ -13,7 +13,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from compaction.markers import REMOVED, Marker, shortened
 from compaction.parameters import Positive
@@ -71,7 +71,7 @@ def recall(
     if not retrieve:
         return context
     at = {message.seq: place for place, message in enumerate(context)}
-    scores = _index_of(session).scores(question, len(session))
+    scores = _searched.of(session).scores(question, len(session))
     away = [
         (-score, place, message)
         for score, message in zip(scores, session, strict=True)
@@ -128,7 +128,7 @@ def retrieval_bm25(
     if not forced and history.count(session) <= fill:
         return session
     query = next((message.text for message in reversed(session) if message.role == "user"), "")
-    kept, cut = _choose(session, _index_of(session).scores(query, len(session)), room, history.counter)
+    kept, cut = _choose(session, _searched.of(session).scores(query, len(session)), room, history.counter)
     held = {message.seq: message for message in history.messages}
     keys: dict[str, int] = {}
     left: list[Message] = []
@@ -231,11 +231,17 @@ def _kind(text: str) -> str:
     return "code" if looks_like_code else "text"
 
 
-class _Index:
+def _text_of(message: Message) -> str:
+    return message.text
+
+
+class Index:
     """The places and counts of words in a session."""
 
-    def __init__(self) -> None:
+    def __init__(self, text_of: Callable[[Message], str] = _text_of) -> None:
+        """``text_of`` gives what of a message is searched."""
         self.messages: list[Message] = []
+        self._text_of = text_of
         self._lengths: list[int] = []
         self._places: dict[str, array[int]] = {}
         """Word → position, count, position, count …, ascending."""
@@ -245,7 +251,7 @@ class _Index:
     def add(self, messages: Sequence[Message]) -> None:
         """Adds more messages."""
         for message in messages:
-            words = _WORD.findall(message.text.lower())
+            words = _WORD.findall(self._text_of(message).lower())
             for word, count in Counter(words).items():
                 self._places.setdefault(word, array("L")).extend((len(self.messages), count))
             self._lengths.append(len(words))
@@ -289,16 +295,25 @@ class _Index:
                     yield words[i]
 
 
-_last = [_Index()]
-"""The session indexed last. A strategy is called once a point with no memory of the last, and reads on from here."""
-_adding = threading.Lock()
+class LastIndex:
+    """The index of the session that was searched last.
+
+    A strategy is called once a point with no memory of the last, and reads on from here.
+    """
+
+    def __init__(self, text_of: Callable[[Message], str] = _text_of) -> None:
+        self._text_of = text_of
+        self._last = Index(text_of)
+        self._adding = threading.Lock()
+
+    def of(self, messages: Sequence[Message]) -> Index:
+        """An index that begins with these messages: the last one, if it is of the same session."""
+        with self._adding:
+            index = self._last
+            if any(ours is not theirs for ours, theirs in zip(messages, index.messages, strict=False)):
+                index = self._last = Index(self._text_of)
+            index.add(messages[len(index.messages) :])
+        return index
 
 
-def _index_of(messages: Sequence[Message]) -> _Index:
-    """An index that begins with these messages: the last one, if it is of the same session."""
-    with _adding:
-        index = _last[0]
-        if any(ours is not theirs for ours, theirs in zip(messages, index.messages, strict=False)):
-            index = _last[0] = _Index()
-        index.add(messages[len(index.messages) :])
-    return index
+_searched = LastIndex()

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from compaction import Method, PointsError, PointsSpec, StrategyError, default_methods, parse_method, parse_methods
 from compaction.closest import did_you_mean
-from compaction.methods import split_specs, try_parameters
+from compaction.methods import make_method, split_specs, try_parameters
+from compaction.strategies.recovery import RECOVER, fetches_of
 from flows.config.runner_spec import Runner
 from flows.config.study_keys import JUDGE_KEYS, KEYS, MODEL_ROLES, StudyKeys
 from flows.config.study_values import check_methods, check_model, check_panel, check_runner
@@ -104,6 +105,10 @@ class Study(StudyKeys):
             if known.label and method.label and known.label != method.label:
                 raise StrategyError(f"{known.label!r} and {method.label!r} are the same method")
             found[method.spec] = method if method.label else known
+        dropping = [method for method in found.values() if not fetches_of(method) and method.strategy.id != "none"]
+        for method in dropping if self.recover else ():
+            twin = make_method(RECOVER, {"over": method.spec, "fetches": self.recover})
+            found.setdefault(twin.spec, twin)
         return list(found.values())
 
     def load_rubric(self) -> Rubric:

@@ -161,6 +161,16 @@ class StudyKeys:
             most=1,
         ),
     ] = 0.0
+    recover: Annotated[
+        int,
+        Key(
+            "Beside every method run it with at most N fetches of dropped messages a question (methods "
+            "recover(over=…), view recovery); 0 for none.",
+            metavar="N",
+            least=0,
+            most=20,
+        ),
+    ] = 0
     limit: Annotated[
         int | None,
         Key("Take N sessions only, those of the sources first.", "all", "N", least=1, most=10**9, example=100),

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from compaction.strategies.recovery import fetches_of
 from flows.config.study import Study
 from flows.pipeline.engine import Engine
 from flows.pipeline.measure_plan import measure_code_version
@@ -38,6 +39,7 @@ def study_hash(study: Study, engine: Engine) -> str:
         methods,
         engine.prober.name,
         engine.responder.name,
+        *((engine.recovering.name,) if engine.recovering and any(map(fetches_of, study.methods())) else ()),
         measure_code_version(),
         asdict(engine.judge.version),
         study.judge_replicates,

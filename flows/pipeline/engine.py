@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 import orjson
 
-from compaction import NativeCompactor, Summarizer, TiktokenCounter, TokenCounter
+from compaction import Method, NativeCompactor, Summarizer, TiktokenCounter, TokenCounter
+from compaction.strategies.recovery import fetches_of
 from compaction.summarizers.extractive import EmbeddedSummarizer
 from compaction.summarizers.model import ModelSummarizer
 from flows.config.study import Study
@@ -25,6 +26,7 @@ from judge.embedded import EmbeddedJudge, EmbeddedProber, EmbeddedResponder
 from judge.llm import ModelJudge, ModelResponder, PackedJudge
 from judge.llm.actor import ModelActor
 from judge.llm.prober import ModelProber
+from judge.llm.recovery import RecoveringResponder
 from judge.panel import PanelJudge, PanelRule
 
 Role = Literal["summarizer", "prober", "responder", "judge"]
@@ -66,6 +68,8 @@ class Engine:
     judge: Judge
     actor: ModelActor | None = None
     """Says the next action, by the model that answers; None for the embedded responder."""
+    recovering: RecoveringResponder | None = None
+    """Answers where a method lets it fetch dropped messages; None for the embedded responder."""
     remote: frozenset[Role] = frozenset()
     """The parts that call a model: they wait more than they work. Embeddings are asked for where summaries are."""
     summarizes: ModelSettings | None = field(default=None)
@@ -84,6 +88,10 @@ class Engine:
     def judges(self) -> Mapping[str, Judge]:
         """The judges that are asked, by id: the judge, or the members of a panel."""
         return self.judge.members if isinstance(self.judge, PanelJudge) else {self.judge_id: self.judge}
+
+    def answerer(self, method: Method) -> str:
+        """Name of what answers from a method's contexts: the responder, or the one that may fetch what was dropped."""
+        return self.recovering.name if self.recovering and fetches_of(method) else self.responder.name
 
     def summarizer_for(self, replicate: int) -> Summarizer:
         """Return the summariser of one compaction; that of a language model remembers its failures."""
@@ -162,6 +170,7 @@ def _make_engine(
     counter = _counter(tokenizer)
     study = Study(rubric=rubric, models=orjson.loads(models))
     summarizer, prober, responder = map(study.settings, specs)
+    answers_by = RemoteModel(responder, gateway) if responder else None
     names: tuple[Role, ...] = ("summarizer", "prober", "responder")
     remote = {name for name, spec in zip(names, specs, strict=True) if spec != "embedded"}
     remote |= {"summarizer"} if embedders else set()
@@ -170,9 +179,10 @@ def _make_engine(
         counter=counter,
         summarizer=ModelSummarizer(RemoteModel(summarizer, gateway)) if summarizer else EmbeddedSummarizer(counter),
         prober=ModelProber(RemoteModel(prober, gateway), counter=counter) if prober else EmbeddedProber(),
-        responder=ModelResponder(RemoteModel(responder, gateway)) if responder else EmbeddedResponder(),
+        responder=ModelResponder(answers_by) if answers_by else EmbeddedResponder(),
         judge=_judge(judging, study, counter, gateway),
-        actor=ModelActor(RemoteModel(responder, gateway)) if responder else None,
+        actor=ModelActor(answers_by) if answers_by else None,
+        recovering=RecoveringResponder(answers_by, ModelResponder(answers_by).name) if answers_by else None,
         remote=frozenset(remote),
         embedders=tuple(settings for spec in embedders if (settings := study.settings(spec))),
         summarizes=summarizer,

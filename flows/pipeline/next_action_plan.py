@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from compaction.strategies.recovery import fetches_of
 from flows.config.study import Study
 from flows.pipeline.engine import Engine
 from flows.pipeline.plan import PointInfo, expected_compactions, unit_statuses
@@ -65,6 +66,7 @@ def next_actions_to_do(
         return {}
     settled = {id for id, status in unit_statuses(store.next_actions, "next_action_id").items() if status != "failed"}
     compacted = unit_statuses(store.compactions, "compaction_id")
+    methods = study.methods()  # one that fetches for a question leaves what the method that it stands on leaves
     compactions = expected_compactions(study, points)
     found: dict[str, list[NextActionJob]] = {}
     for session, infos in drawn.items():
@@ -79,7 +81,10 @@ def next_actions_to_do(
             contexts = [
                 ask(0, job.compaction_id, job.method)
                 for job in compactions[session]
-                if job.point == info and job.replicate == 0 and compacted.get(job.compaction_id) == "done"
+                if job.point == info
+                and job.replicate == 0
+                and not fetches_of(methods[job.method])
+                and compacted.get(job.compaction_id) == "done"
             ]
             left = [one for one in contexts if one.next_action_id not in settled]
             if left:  # without any, there is nothing that the whole history would be compared with

@@ -239,6 +239,7 @@ def _method_row(method: Method, history: str, summarizer: str, embedder: str | N
         "mode": method.mode,
         "needs_model": method.needs_model,
         "history": history,
+        "over_id": _method_row(method.inner, history, summarizer, embedder)["method_id"] if method.inner else None,
         "summarizer": uses,
         "version": method.version,
         "code_sha256": strategy.code_sha256,
@@ -310,7 +311,7 @@ def expected_answers(
     store: Store, study: Study, engine: Engine, points: Mapping[str, Sequence[PointInfo]]
 ) -> dict[str, list[AnswerJob]]:
     """Session id → every answer that can be made: each probe of the point of each compaction that is done."""
-    compacted = unit_statuses(store.compactions, "compaction_id")
+    compacted, methods = unit_statuses(store.compactions, "compaction_id"), study.methods()
     asked = {id for id, status in unit_statuses(store.probes, "probe_id").items() if status == "done"}
     expected: dict[str, list[AnswerJob]] = {}
     for session, jobs in expected_compactions(study, points).items():
@@ -322,7 +323,7 @@ def expected_answers(
         }
         expected[session] = [
             AnswerJob(
-                content_id("answer", job.compaction_id, probe, engine.responder.name, replicate),
+                content_id("answer", job.compaction_id, probe, engine.answerer(methods[job.method]), replicate),
                 job.compaction_id,
                 probe,
                 replicate,

@@ -108,6 +108,11 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
             f"({quantity(facts['n_different_questions'], 'time')} a method lacks one that another has): "
             "see overall_on_shared_probes and the views coverage and checks."
         )
+    if any(row["method"].partition("(")[0] == "recover" for row in rows):
+        lines.append(
+            "recover(over=…): dropped messages were fetched for the questions, which an agent may not think of; at how "
+            "many tokens: view recovery."
+        )
     lines += [_explain_star(row) for row in rows if row["is_partial"]]
     if facts["n_earlier"] and all(row["is_current"] for row in rows):
         lines.append(

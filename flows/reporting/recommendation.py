@@ -35,6 +35,7 @@ from flows.support.plurals import quantity
 Row = dict[str, Any]
 
 LEFT_OUT = {
+    "fetches for questions": "with fetches that an agent may not think of (view recovery)",
     "loses constraints": "loses constraints that the baseline keeps (--allow-lost-constraints)",
     "keeps too little": "keeps less than asked for",
     "too many tokens": "reads more tokens than allowed",

@@ -104,6 +104,7 @@ ANSWERS = pa.schema(
         *_texts("responder status error text"),
         ("n_tokens", pa.int32()),
         ("fetched_tokens", pa.int64()),
+        ("fetches", pa.list_(pa.string())),
         ("model", pa.string()),
         *_longs("input_tokens output_tokens"),
         *_floats("cost_usd seconds"),

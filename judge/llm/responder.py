@@ -9,7 +9,7 @@ compaction) goes as it is, before the data; a client that cannot send it refuses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -72,16 +72,19 @@ class ModelResponder:
         return self._shown.of(context_json, context)
 
 
-def context_json(context: Sequence[Message]) -> str:
+def context_json(context: Sequence[Message], named: Collection[int] = ()) -> str:
     """The messages of a context as JSON objects, one a line, with commas between them.
 
     Calls are numbered through the context, and a result says which one it belongs to where the call is still there.
+    Messages of which the ``seq`` is ``named`` are shown with it, so that they can be asked for.
     """
     numbers: dict[str, int] = {}
     count = 0
     lines = []
     for message in context:
         shown: dict[str, Any] = {"role": message.role}
+        if message.seq in named:
+            shown["message"] = message.seq
         if message.role == "tool":
             if message.tool_call_id in numbers:
                 shown["result_of_call"] = numbers[message.tool_call_id]

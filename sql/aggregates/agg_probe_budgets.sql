@@ -18,6 +18,7 @@ select
     avg(compactions.tokens_after) as context_tokens,
     avg(coalesce(answers.fetched_tokens, 0)) as fetched_tokens,  -- Tokens that were fetched for the question; 0 for
     -- most methods
+    avg(coalesce(len(answers.fetches), 0)) as n_fetches,  -- Requests by which dropped messages were fetched for it
     avg(compactions.tokens_after + coalesce(answers.fetched_tokens, 0)) as tokens_read  -- context_tokens +
     -- fetched_tokens: what the answering model read
 from int_answer_scores

@@ -13,7 +13,9 @@ create table answers (
     error varchar,  -- Why it failed; NULL when done
     n_tokens bigint check (n_tokens >= 0),  -- Tokens of the answer
     fetched_tokens bigint check (fetched_tokens >= 0),  -- Tokens of the messages that the method put into the context
-    -- for this question (retrieval); 0 where it fetches none
+    -- for this question (retrieval), or that were fetched for it (recover); 0 where none were
+    fetches varchar[],  -- Requests by which dropped messages were fetched for it (methods recover), in order, as JSON:
+    -- {"search": words} or {"messages": numbers}; empty without one, NULL where the method fetches by itself or not
     seconds double check (seconds >= 0),  -- Wall time in seconds
     responder varchar not null,
     answered_at timestamp  -- When, in UTC; NULL for answers of stores that did not note it

@@ -12,6 +12,7 @@ create table methods (
     needs_model boolean not null,
     history varchar not null check (history in ('prefix', 'chain')),  -- prefix: compacts the whole session up to the
     -- point; chain: what it left at the last point and what came since
+    over_id varchar,  -- Method that it adds something to, as recover(over=…) does; NULL for others
     summarizer varchar,  -- Model that summarises; NULL where the strategy needs none
     version varchar not null,  -- Version of the strategy and of those inside it; of methods that differ in nothing else
     -- the last run's is shown

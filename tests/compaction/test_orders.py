@@ -90,15 +90,15 @@ def test_threads_that_index_one_session_leave_one_index(monkeypatch: pytest.Monk
     messages = varied(build(random_words(1) * 10))
     method = make_method("retrieval_bm25")
     expected = outcome(method, [replace(m) for m in messages])
-    add = retrieval._Index.add
+    add = retrieval.Index.add
 
-    def slow(index: retrieval._Index, more: Sequence[Message]) -> None:
+    def slow(index: retrieval.Index, more: Sequence[Message]) -> None:
         for message in list(more):
             add(index, (message,))
             pauses.wait(0.0001)
 
     pauses = Event()
-    monkeypatch.setattr(retrieval._Index, "add", slow)
+    monkeypatch.setattr(retrieval.Index, "add", slow)
     found: list[Any] = []
     threads = [Thread(target=lambda: found.append(outcome(method, messages))) for _ in range(4)]
     for thread in threads:

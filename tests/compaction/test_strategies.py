@@ -89,6 +89,7 @@ BREAKS_PAIRS = {
     "constraint_pinning",
     "checklist",
     "cache_aware",
+    "recover",
 }
 """Follow originals that do part a result from its call where ids are used twice or results come late."""
 REWRITES = {

@@ -22,6 +22,7 @@ SILENT = {
     "strands_sliding",
     "adk_compaction",
     "cache_aware",
+    "recover",
     "pydantic_ai_history",
     "openhands_v0_recent",
     "openhands_v0_amortized",

@@ -125,6 +125,9 @@ VIEWS = {
     "task_ci_high share_of_none usd_without_cache summary_usd read_tokens written_tokens uncached_tokens output_tokens",
     "next_action": "method n_points changed noise effect std_error ci_low ci_high p_value p_adjusted same equivalent "
     "as_session full_as_session n_known n_sessions",
+    "recovery": "judge_id judge method has_pointers score_without score_with difference std_error ci_low ci_high "
+    "p_value tokens_before tokens_without tokens_with share_fetched n_fetches n_probes n_sessions method_id "
+    "recovering_id n_clusters",
     "lost_statements": "session_id cycle method kind text state stated_at needed_at lines support "
     "with_fetched evidence",
     "answers_side_by_side": "judge_id judge session_id cycle probe_type question ground_truth method answer score "

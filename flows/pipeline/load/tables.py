@@ -38,6 +38,7 @@ from flows.support.errors import EvalError
 from flows.support.ids import ID_LENGTH, content_id
 from flows.support.progress import Report, Silent
 from judge import PROBE_TYPES
+from judge.llm.recovery import recovering_name
 
 Rows = list[dict[str, Any]]
 
@@ -172,7 +173,7 @@ def fill_tables(
         methods = [{**row, "is_current": True} for row in methods]
     judges = store.records("judges")
     # In older stores the hash of the code stands in the place of the version.
-    methods = [{"version": row.get("code"), "code_sha256": None, **row} for row in methods]
+    methods = [{"version": row.get("code"), "code_sha256": None, "over_id": None, **row} for row in methods]
     draft.insert("methods", as_table("methods", map(_with_params, methods)))
     draft.insert("judges", as_table("judges", map(_with_params, judges)))
     draft.insert("criteria", as_table("criteria", _criteria(judges)))
@@ -205,6 +206,7 @@ def _load_variables(store: Store, study: Study, makers: Provenance) -> dict[str,
         "points_spec": str(study.points_spec),
         "prober": makers.prober,
         "responder": makers.responder,
+        "recovering": recovering_name(makers.responder),
         "measuring": makers.measuring,
         "replaying": replay_code_version(),
         "acting": next_action_code_version(),

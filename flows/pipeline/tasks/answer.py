@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from compaction import CallsStoppedError, Message
+from compaction import CallsStoppedError, Message, Method
+from compaction.strategies.recovery import Recovery, fetch_by_question, fetches_of, inner_of, request_for
 from compaction.tokens import total_tokens
 from flows.llm.calling_for import calling_for
 from flows.pipeline.engine import Engine
@@ -32,7 +33,9 @@ from flows.store import parquet_schemas
 from flows.store.row_codec import probe_of
 from flows.support import event_log
 from judge import Probe
+from judge.answer import Answer
 from judge.embedded import EmbeddedResponder
+from judge.llm.recovery import write_request
 
 
 class _Asked(NamedTuple):
@@ -52,21 +55,24 @@ def answer_all(task: TaskContext, work: Slice[AnswerJob]) -> Tally:
 
     def answered(asked: _Asked) -> dict[str, Any]:
         job = asked.job
-        context, fetched = recalled(
-            methods[job.method],
-            asked.context,
-            asked.probe.question,
-            lambda: session(store, asked.info).messages[: job.cut_seq],
-        )
-        row = _answer(parts, context, asked.probe, job, states)
+        method, question = methods[job.method], asked.probe.question
+
+        def said() -> tuple[Message, ...]:
+            return session(store, asked.info).messages[: job.cut_seq]
+
+        if fetches_of(method):
+            row = _answer_with_fetches(parts, method, said(), asked, states)
+        else:
+            context, fetched = recalled(method, asked.context, question, said)
+            row = _answer(parts, context, asked.probe, job, states)
+            row["fetched_tokens"] = total_tokens(fetched, parts.counter)
         row.update(
-            fetched_tokens=total_tokens(fetched, parts.counter),
             answer_id=job.answer_id,
             session_id=asked.info.session_id,
             compaction_id=job.compaction_id,
             probe_id=job.probe_id,
             replicate=job.replicate,
-            responder=parts.responder.name,
+            responder=parts.answerer(method),
             answered_at=datetime.now(UTC).replace(tzinfo=None),
         )
         return row
@@ -107,14 +113,47 @@ def _items(task: TaskContext, work: Slice[AnswerJob]) -> Iterator[_Asked]:
 def _answer(
     parts: Engine, context: tuple[Message, ...], probe: Probe, job: AnswerJob, states: MeasuredStates
 ) -> dict[str, Any]:
+    def answer() -> Answer:
+        if isinstance(parts.responder, EmbeddedResponder):
+            return parts.responder.quote(states.of(job.compaction_id, probe, job.probe_id), probe.max_tokens)
+        return parts.responder.answer(context, probe.question, probe.max_tokens, job.replicate)
+
+    return _try_answer(parts, job, answer)
+
+
+def _answer_with_fetches(
+    parts: Engine, method: Method, history: tuple[Message, ...], asked: _Asked, states: MeasuredStates
+) -> dict[str, Any]:
+    """An answer for which dropped messages can be fetched: by the model's requests, else by the question's words."""
+    job, probe = asked.job, asked.probe
+    fetches = fetches_of(method)
+    context, recalls = recalled(inner_of(method), asked.context, probe.question, lambda: history)
+    recovery = Recovery(context, history)
+    requests: tuple[str, ...] = ()
+    responder = parts.recovering
+    if responder is None or recovery.is_empty:
+        if responder is None:
+            n_found = fetch_by_question(recovery, probe.question, fetches)
+            requests = (write_request(request_for(probe.question)),) * n_found
+        row = _answer(parts, context, probe, job, states)
+    else:
+
+        def answer() -> Answer:
+            nonlocal requests
+            given = responder.answer(context, probe.question, probe.max_tokens, recovery, fetches, job.replicate)
+            requests = given.requests
+            return given.answer
+
+        row = _try_answer(parts, job, answer)
+    fetched = total_tokens([*recalls, *recovery.fetched], parts.counter)
+    return {**row, "fetched_tokens": fetched, "fetches": list(requests)}
+
+
+def _try_answer(parts: Engine, job: AnswerJob, make: Callable[[], Answer]) -> dict[str, Any]:
     start = perf_counter()
     try:
         with calling_for("answer", job.answer_id):
-            answer = (
-                parts.responder.quote(states.of(job.compaction_id, probe, job.probe_id), probe.max_tokens)
-                if isinstance(parts.responder, EmbeddedResponder)
-                else parts.responder.answer(context, probe.question, probe.max_tokens, job.replicate)
-            )
+            answer = make()
     except CallsStoppedError:
         raise
     except Exception as error:  # whatever a responder raises costs this answer and no other

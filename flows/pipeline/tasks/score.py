@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compaction import CallsStoppedError
+from compaction import CallsStoppedError, Message, Method
+from compaction.strategies.recovery import Recovery, inner_of
 from flows.config.study import Study
 from flows.llm.calling_for import calling_for
 from flows.pipeline.plan import ScoreJob
@@ -36,6 +37,7 @@ from flows.support import event_log
 from judge import CriterionScore, Judge, JudgeCase, JudgeError, Rubric
 from judge.embedded import EmbeddedJudge, EmbeddedResponder
 from judge.llm import PackedJudge, PackTooLargeError, Verdict
+from judge.llm.recovery import read_request
 from judge.panel import MemberVerdict, PanelJudge, combine_verdicts
 
 
@@ -250,20 +252,40 @@ def cases_of(
         answers = given.rows({job.answer_id for job in jobs})
         for job in jobs:
             probe = probes[job.probe_id]
+            answer = answers[job.answer_id]
             context = contexts.get(job.compaction_id, ())
-            if context and job.method is not None:
-                context, _ = recalled(
-                    methods[job.method],
+            if job.compaction_id in contexts:
+                context = _context_of_answer(
+                    None if job.method is None else methods[job.method],
                     context,
                     probe.question,
+                    answer["fetches"] or (),
                     lambda info=info, job=job: session(store, info).messages[: job.cut_seq],  # type: ignore[misc]
                 )
             asked = rubric.asked.get(probe.probe_type, ())
-            answer = answers[job.answer_id]
             is_quoted = answer["responder"] == EmbeddedResponder.name
             told = states.of(job.compaction_id, probe, job.probe_id) if is_quoted else None
             case = JudgeCase(probe, answer["text"], context, asked, told, job.judge_replicate)
             yield _Asked(info, job, case)
+
+
+def _context_of_answer(
+    method: Method | None,
+    context: tuple[Message, ...],
+    question: str,
+    fetches: Sequence[str],
+    said: Callable[[], tuple[Message, ...]],
+) -> tuple[Message, ...]:
+    """The context with what was fetched for the question, by the method itself or by the requests of the answer."""
+    if method is not None:
+        context, _ = recalled(inner_of(method), context, question, said)
+    if not fetches:
+        return context
+    recovery = Recovery(context, said())
+    for text in fetches:
+        if (request := read_request(text)) is not None:
+            recovery.fetch(request)
+    return recovery.context()
 
 
 def _score(judge_id: str, judge: Judge, case: JudgeCase) -> _Given:

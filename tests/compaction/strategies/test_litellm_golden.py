@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from compaction import make_method
-from compaction.strategies.retrieval import _Index
+from compaction.strategies.retrieval import Index
 from compaction.testing import history
 from compaction.transcript import Message
 from tests.compaction.golden.texts import with_files
@@ -50,7 +50,7 @@ def digest(text: str) -> str:
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_scores_are_the_peers_also_where_the_index_grew_with_the_session(case: dict[str, Any]) -> None:
     messages = messages_of(case)
-    index = _Index()
+    index = Index()
     for message in messages:
         index.add([message])
     assert index.scores(case["query"], len(messages)) == pytest.approx(case["scores"], abs=1e-8)
