@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from flows.config.study import IN_FLIGHT, Study
 from flows.execution.pair_comparisons import compare_pairs
 from flows.execution.run import running
 from flows.execution.stage_executor import PlainCalls
+from flows.llm.batch.record import calls_under_way
 from flows.llm.budget import most_tokens
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
@@ -40,7 +41,7 @@ from flows.pipeline.missing_points import explain_missing_points
 from flows.pipeline.plan import known_points
 from flows.pipeline.planned_recovery import PLANNED, with_planned_recovery
 from flows.pipeline.tasks.compare import PairJob
-from flows.store.call_cache_sync import has_cache, open_cache
+from flows.store.call_cache_sync import batches_folder, has_cache, open_cache
 from flows.store.call_journal import mean_seconds
 from flows.store.store import MARKER, Store
 from flows.support.progress import Report
@@ -70,8 +71,10 @@ class Line:
     calls: int = 0
     cached: int = 0
     """Of the calls, those that the cache would answer."""
+    under_way: int = 0
+    """Of the calls, those that are in batches: their price is owed already, and in none of the sums below."""
     input_tokens: int = 0
-    """That would be sent, without the cached calls, by the study's tokenizer."""
+    """That would be sent, by the study's tokenizer."""
     cached_input_tokens: int = 0
     """Of them, those that the provider's own prompt cache should have."""
     cache_write_tokens: int = 0
@@ -89,15 +92,27 @@ class Line:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with ``to_pay`` beside it."""
-        return {**asdict(self), "to_pay": self.calls - self.cached}
+        return {**asdict(self), "to_pay": self.to_pay}
+
+    @property
+    def to_pay(self) -> int:
+        """Calls that would be sent."""
+        return self.calls - self.cached - self.under_way
 
 
 class CallRecorder:
     """Takes the place of the gateway: answers from the cache, and notes everything else."""
 
-    def __init__(self, cache: CallCache | None, counter: TokenCounter, prices: Prices | None = None) -> None:
+    def __init__(
+        self,
+        cache: CallCache | None,
+        counter: TokenCounter,
+        prices: Prices | None = None,
+        batched: Collection[str] = (),
+    ) -> None:
+        """``batched``: keys of calls that are in batches under way."""
         self.lines: dict[tuple[str, str], Line] = {}
-        self._cache, self._counter, self._prices = cache, counter, prices or Prices()
+        self._cache, self._counter, self._prices, self._batched = cache, counter, prices or Prices(), batched
         self._lock = threading.Lock()
         self._seen: set[str] = set()
         self._begun: set[str] = set()
@@ -133,7 +148,7 @@ class CallRecorder:
         """Note calls that the one just refused would have been followed by, each like it."""
         with self._lock:
             line = self._line(settings)
-            share = calls / max(line.calls - line.cached, 1)
+            share = calls / max(line.to_pay, 1)
             line.calls += calls
             for name in ("input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens"):
                 setattr(line, name, getattr(line, name) + round(getattr(line, name) * share))
@@ -156,6 +171,9 @@ class CallRecorder:
                 line.cached += 1
                 return
             self._seen.add(key)
+            if key in self._batched:
+                line.under_way += 1
+                return
             most = most_tokens(settings, request)
             sent, characters = self._tokens(line.stage, settings, request)
             read, written = self._prompt_cache(settings, request, sent / max(characters, 1))
@@ -253,12 +271,9 @@ def shadow_store(study: Study) -> Iterator[Study]:
 def with_times(lines: list[Line], seconds_a_call: Mapping[tuple[str, str], float], study: Study) -> list[Line]:
     """The lines with their wall time, where the journal knows how long a stage's calls to a model take."""
     in_flight = study.concurrency or IN_FLIGHT
-    return [
-        replace(line, seconds=mean * (line.calls - line.cached) / in_flight)
-        if (mean := seconds_a_call.get((line.stage, line.model))) is not None
-        else line
-        for line in lines
-    ]
+    means = [seconds_a_call.get((line.stage, line.model)) for line in lines]
+    times = [None if mean is None else mean * line.to_pay / in_flight for mean, line in zip(means, lines, strict=True)]
+    return [replace(line, seconds=time) for time, line in zip(times, lines, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -325,22 +340,15 @@ async def _forecast(
     real = Store.at(study.store)
     with ExitStack() as stack:
         cache = stack.enter_context(open_cache(real)) if has_cache(real) else None
-        recorder = CallRecorder(cache, engine_for(study).counter)
+        recorder = CallRecorder(cache, engine_for(study).counter, batched=calls_under_way(batches_folder(real)))
         planned = stack.enter_context(shadow_store(study))
         engine = with_planned_recovery(engine_calling(planned, lambda: recorder), study.settings(study.responder))
         prober = study.settings(study.prober)
         if prober is not None:
             engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))
+        called: Any = {"calls": recorder, "engine": engine}
         run = stack.enter_context(
-            running(
-                planned,
-                report,
-                "plan",
-                is_whole_store=is_whole_store,
-                executor=PlainCalls(),
-                calls=recorder,
-                engine=engine,
-            )
+            running(planned, report, "plan", is_whole_store=is_whole_store, executor=PlainCalls(), **called)
         )
         start = perf_counter()
         for stage in stages:
@@ -378,6 +386,8 @@ def _notes(study: Study, lines: Sequence[Line]) -> list[str]:
             f"probes that are not written yet are taken to need {CALLS_A_PROBE} calls each, and to be as many as "
             "the embedded prober finds"
         )
+    if under_way := sum(line.under_way for line in lines):
+        notes.append(f"{under_way:,} calls are under way in batches: a run takes their answers and sends none of them")
     unknown = sorted({line.model for line in lines if line.cost_usd is None})
     if unknown:
         names = ", ".join(unknown)

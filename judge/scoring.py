@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from compaction.model import ReplyError
 from compaction.transcript import Message
 from judge.probe import Probe
 from judge.rubric import Rubric
@@ -14,6 +15,10 @@ from judge.statement import StatementState
 
 class JudgeError(Exception):
     """The judge failed or refused; the answer stays unscored."""
+
+
+class PackTooLargeError(Exception):
+    """The cases are longer than the judge takes, or their verdicts are longer than it writes; fewer may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +74,15 @@ class Judge(Protocol):
         """One entry for each criterion of the case.
 
         Raises JudgeError when there is no verdict, CallsStoppedError when no call may be made any more.
+        """
+
+
+class PackingJudge(Judge, Protocol):
+    """Scores several answers that were given from one context together."""
+
+    def score_together(self, cases: Sequence[JudgeCase]) -> Sequence[Sequence[CriterionScore] | ReplyError]:
+        """Of each case its scores, or why it has to be asked alone.
+
+        Raises JudgeError when there is no verdict at all, PackTooLargeError when there may be with fewer cases,
+        CallsStoppedError when no call may be made any more.
         """

@@ -161,6 +161,58 @@ def validity(
     o.echo_store(target)
 
 
+@command(
+    "audit pack",
+    "audit pack --judge openai:gpt-5.2 --sample 100 --budget-usd 2",
+    order=7,
+)
+@takes_study(*JUDGING)
+def pack(
+    given: Given,
+    sample: Annotated[
+        int,
+        typer.Option(metavar="N", min=2, max=100_000, help="Answers, of whole contexts by lot, that are judged twice."),
+    ] = 100,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Judge answers both ways, all of a context in one call (--pack) and each alone, and see how far the two agree.
+
+    difference: points that an answer earns in a pack more than alone, with its 95 % interval over sessions; it has to
+    leave the score within 0.25. Below it what each way has cost. Calls that are paid for already are not made again.
+    The difference stands as bias_pack in the table judge_validity.
+    """
+    from flows.pipeline.load.provenance import Provenance
+    from flows.pipeline.load.tables import rebuild_database
+    from flows.support.progress import make_report
+    from flows.validation.calibration import study_of_results
+    from flows.validation.packing import compare_packing, note_packing
+
+    effective, target = _open_judge(given)
+    found = compare_packing(target, effective, sample, make_report(quiet or as_json))
+    with target.locked("audit pack"):
+        note_packing(target, found)
+        rebuild_database(target, study_of_results(target), makers=Provenance.noted(target), is_whole_store=True)
+    if as_json:
+        o.echo_json(found.as_dict())
+        return
+    seen = found.agreement
+    ways = (("in packs", found.packed, seen.mean_packed), ("each alone", found.alone, seen.mean_alone))
+    _print_table(
+        [
+            {"way": way, "answers": seen.n, "mean": mean.mean, **sums, "cost_usd": _format_usd(sums["cost_usd"])}
+            for way, sums, mean in ways
+        ]
+    )
+    o.echo(f"difference: {seen.difference} points, in packs less alone, with its 95 % interval over sessions")
+    shares = (seen.exact or 0.0, seen.within_one or 0.0)
+    kappa = "not defined, as no score differs from another" if seen.kappa is None else f"{seen.kappa:.2f}"
+    o.echo(f"{seen.n_scores:,} scores: {shares[0]:.0%} the same, {shares[1]:.0%} within a point, kappa {kappa}")
+    if seen.n_again or seen.n_unscored:
+        o.echo(f"left out: {seen.n_again} without a usable verdict in their pack, {seen.n_unscored} without any")
+    o.echo_store(target)
+
+
 def _print_validity(rows: list[dict[str, Any]]) -> None:
     shown = [
         {
@@ -214,6 +266,10 @@ def _print_table(rows: list[Any]) -> None:
     cells = [[_format_cell(row[name]) for name in names] for row in rows]
     numeric = [is_numeric([row[name] for row in rows]) for name in names]
     o.echo(o.layout(more="--json").table(names, cells, numeric))
+
+
+def _format_usd(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.4f}"
 
 
 def _format_cell(value: Any) -> str:

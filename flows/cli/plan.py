@@ -87,7 +87,7 @@ def _cells(line: Line) -> list[str]:
         line.model,
         f"{line.calls:,}",
         f"{line.cached:,}",
-        f"{line.calls - line.cached:,}",
+        f"{line.to_pay:,}",
         f"{line.input_tokens:,}",
         f"{line.cached_input_tokens:,}",
         f"{line.output_tokens:,}",

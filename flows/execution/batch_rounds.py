@@ -23,7 +23,7 @@ from compaction.model import CallsStoppedError, ModelRequest
 from flows.llm.batch.basket import Basket
 from flows.llm.batch.prefill import BatchOutcome, prefill
 from flows.llm.batch.question_files import REPLIES, QuestionFiles
-from flows.llm.batch.record import BatchStore
+from flows.llm.batch.record import calls_under_way
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.prices import Prices
@@ -53,7 +53,7 @@ class BatchRounds:
         self._batching, self._report = batching, report
         self._offered: set[str] = set()
         """Keys that were held in earlier rounds: those that are in no batch then are left to live calls."""
-        self._under_way = self._read_under_way()
+        self._under_way = calls_under_way(self._folder)
         self._left: dict[str, int] = {}
         """Stage → its calls that are still in batches."""
         self._open: dict[str, int] = {}
@@ -108,7 +108,7 @@ class BatchRounds:
         finally:
             stop.set()  # a wait in the thread ends with the run
         self._left[basket.stage] = outcome.pending
-        self._under_way = self._read_under_way()
+        self._under_way = calls_under_way(self._folder)
         self._report(format_outcome(outcome))
         return outcome.pending < len(basket)
 
@@ -127,13 +127,6 @@ class BatchRounds:
                 stop=stop,
                 report=self._report,
             )
-
-    def _read_under_way(self) -> frozenset[str]:
-        """Keys of all calls that are in batches, or have come back and are not in the cache yet."""
-        if not self._folder.is_dir():
-            return frozenset()
-        with closing(BatchStore(self._folder)) as store:
-            return frozenset(store.under_way())
 
 
 def format_outcome(outcome: BatchOutcome) -> str:

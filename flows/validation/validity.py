@@ -73,8 +73,16 @@ def _reword(writer: Model, answer: TrueAnswer) -> str | None:
 def note_validity(store: Store, study: Study, rows: Sequence[ValidityRow]) -> None:
     """Store the measured validity in the place of earlier rows of this judge's version; the store is locked."""
     engine = engine_for(study)
-    of_judge = {"judge_id": engine.judge_id, "judge": engine.judge.version.judge, "measured_at": now()}
-    store.record("validity", engine.judge_id, {"rows": [{**asdict(row), **of_judge} for row in rows]}, replace=True)
+    note_rows(store, engine.judge_id, engine.judge.version.judge, rows)
+
+
+def note_rows(store: Store, judge_id: str, judge: str, rows: Sequence[ValidityRow]) -> None:
+    """Store rows of a judge beside those of other alterations; the store is locked."""
+    of_judge = {"judge_id": judge_id, "judge": judge, "measured_at": now()}
+    new = {row.alteration for row in rows}
+    known = [row for record in store.records("validity") for row in record["rows"] if row["judge_id"] == judge_id]
+    kept = [row for row in known if row["alteration"] not in new]
+    store.record("validity", judge_id, {"rows": [*kept, *({**asdict(row), **of_judge} for row in rows)]}, replace=True)
 
 
 def _true_answers(store: Store, study: Study, a_type: int) -> Iterator[TrueAnswer]:

@@ -15,7 +15,8 @@ from statistics import fmean
 
 from judge.audit.attacks import Estimate, estimate_mean
 from judge.audit.clear_cases import Run, Scored
-from judge.scoring import Judge, JudgeCase, JudgeError
+from judge.rubric import Rubric
+from judge.scoring import CriterionScore, Judge, JudgeCase, JudgeError
 
 UNCOUNTED = "instruction_following"
 """The dimension that is left out of a score: it is about the form of an answer."""
@@ -193,6 +194,14 @@ def _row(
     )
 
 
+def effect_row(id: str, about: str, n: int, n_unscored: int, mean: Estimate, effect: Estimate) -> ValidityRow:
+    """The row of a bias that was measured elsewhere."""
+    passes = _is_unmoved(effect) if mean.mean is not None else None
+    of_mean = (mean.mean, mean.low, mean.high)
+    of_effect = (effect.mean, effect.low, effect.high)
+    return ValidityRow(id, about, n, n_unscored, *of_mean, *of_effect, -MOST_EFFECT, MOST_EFFECT, passes)
+
+
 def _is_unmoved(effect: Estimate) -> bool | None:
     """Whether the whole interval is within ``MOST_EFFECT``; None where it is not and 0 is in it."""
     if effect.low is None or effect.high is None:
@@ -203,17 +212,21 @@ def _is_unmoved(effect: Estimate) -> bool | None:
 
 
 def _overall(judge: Judge, case: JudgeCase) -> Scored:
-    """The mean of the dimensions' means, without instruction following."""
     try:
-        given = judge.score(case)
+        overall = overall_of(judge.rubric, judge.score(case))
     except JudgeError as error:
         return None, str(error)
+    return overall, "" if overall is not None else "no criterion was scored"
+
+
+def overall_of(rubric: Rubric, scores: Sequence[CriterionScore]) -> float | None:
+    """The mean of the dimensions' means, 0-5, without instruction following; None where nothing was scored."""
     dimensions: dict[str, list[float]] = {}
-    for one in given:
-        criterion = judge.rubric.criteria.get(one.criterion)
+    for one in scores:
+        criterion = rubric.criteria.get(one.criterion)
         if one.score is not None and criterion is not None and criterion.dimension != UNCOUNTED:
             dimensions.setdefault(criterion.dimension, []).append(one.score)
-    return (fmean(map(fmean, dimensions.values())), "") if dimensions else (None, "no criterion was scored")
+    return fmean(map(fmean, dimensions.values())) if dimensions else None
 
 
 def split_items(text: str) -> list[str]:

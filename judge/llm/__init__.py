@@ -8,9 +8,10 @@ way.
 """
 
 from judge.llm.judge import JudgePrompts, ModelJudge, Protocol
-from judge.llm.packed import PackedJudge, PackTooLargeError
+from judge.llm.packed import PackedJudge
 from judge.llm.responder import ModelResponder
 from judge.llm.verdict_form import Verdict
+from judge.scoring import PackTooLargeError
 
 __all__ = [
     "JudgePrompts",

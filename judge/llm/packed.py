@@ -16,17 +16,13 @@ from compaction.transcript import Message
 from judge.llm.judge import JudgePrompts, ModelJudge, Protocol, instructions, lines_for, sha256_of, whole_form
 from judge.llm.verdict_form import Verdict, read_several, schema_of_several
 from judge.rubric import Rubric
-from judge.scoring import JudgeCase, JudgeError, JudgeVersion
+from judge.scoring import JudgeCase, JudgeError, JudgeVersion, PackTooLargeError
 
 VERSION = 1
 """Raise it when a pack is asked otherwise, or its verdicts read otherwise."""
 
 MOST_TOKENS = 12_000
 """Tokens of the verdicts of one pack: those on one answer to each type of probe take 9,400 of them at most."""
-
-
-class PackTooLargeError(Exception):
-    """The pack is longer than the model takes, or its verdicts are longer than the model writes; fewer may do."""
 
 
 class PackedJudge(ModelJudge):

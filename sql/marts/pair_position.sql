@@ -29,7 +29,7 @@ figures as (
     select
         judge_id,
         judge,
-        cluster_figures(list(won), list(n)) as share,
+        cluster_figures(list(won order by n, won), list(n order by n, won)) as share,
         sum(n_first) as n_first,
         sum(n_second) as n_second
     from by_cluster

@@ -44,7 +44,7 @@ figures as (
         judge,
         method_a,
         method_b,
-        cluster_figures(list(won), list(n)) as share,
+        cluster_figures(list(won order by n, won), list(n order by n, won)) as share,
         sum(n_a) as n_a,
         sum(n_ties) as n_ties,
         sum(n_b) as n_b,

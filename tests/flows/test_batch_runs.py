@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 
 from flows.llm.batch import prefill
 from flows.llm.batch.prefill import Polling
-from tests.flows.conftest import Command, write_session
+from tests.flows.conftest import Command, start, write_session
 from tests.flows.llm.batch_server import BatchProvider
 from tests.flows.test_model_runs import asked_of_a_judge, handler, query
 
@@ -128,12 +130,77 @@ def test_a_live_run_takes_what_is_under_way_in_batches_and_pays_for_the_rest_onl
 ) -> None:
     assert working_command(*line, "--batch", "--no-wait").exit_code == 4
     answers = set(provider.bodies)
+    planned = json.loads(working_command("plan", *line[1:], "--json").stdout)
+    (at_work,) = [calls for calls in planned["calls"] if calls["stage"] == "answer"]
+    assert (at_work["to_pay"], at_work["under_way"], at_work["cost_usd"]) == (0, len(answers), 0.0)
+    assert f"{len(answers)} calls are under way in batches" in " ".join(planned["notes"])
     done = working_command(*line)
     assert done.exit_code == 0, done.output
     assert set(provider.bodies) == answers
     assert set(live(provider).values()) == {1}
     assert all(asked_of_a_judge(json.loads(body)) for body in live(provider))
     assert_whole(tmp_path / "store")
+
+
+def test_a_panel_is_judged_in_batches_and_each_member_is_paid_once(
+    provider: BatchProvider, line: tuple[object, ...], tmp_path: Path, working_command: Command
+) -> None:
+    panel = (*line[:-2], "--judges", "openai:judge,openai:m,openai:other", "--batch")
+    spoiled: list[str] = []
+
+    def spoil_one(key: str, body: dict[str, Any]) -> Any:
+        if asked_of_a_judge(body) and body["model"] == "other" and not spoiled:
+            spoiled.append(key)
+        return "truncated" if key in spoiled else "good"
+
+    provider.fate = spoil_one
+    done = working_command(*panel)
+    assert done.exit_code == 0, done.output
+    assert_whole(tmp_path / "store")
+    assert set(provider.paid.values()) == {1}
+    assert list(live(provider).values()) == [1]  # the spoiled verdict
+    verdicts = query(
+        tmp_path / "store",
+        "SELECT judge, count(DISTINCT answer_id) FROM scores JOIN judges USING (judge_id) WHERE score IS NOT NULL "
+        "GROUP BY judge",
+    )
+    assert len(verdicts) == 4
+    assert len({number for _, number in verdicts}) == 1
+    asked = Counter(body["model"] for body in provider.bodies.values() if asked_of_a_judge(body))
+    assert asked == Counter(dict.fromkeys(("judge", "m", "other"), asked["m"]))
+    assert 0 < asked["m"] <= verdicts[0][1]  # some methods leave the same
+    before = len(provider.requests)
+    assert working_command(*panel, "--json").exit_code == 0
+    assert len(provider.requests) == before
+
+
+def test_a_run_that_is_killed_between_a_batch_and_its_results_leaves_them_to_the_next(
+    provider: BatchProvider, line: tuple[object, ...], tmp_path: Path, working_command: Command
+) -> None:
+    running: list[subprocess.Popen[str]] = []
+
+    def kill(_: Any) -> None:
+        for one in running:
+            one.kill()
+            one.wait()
+        raise ConnectionResetError
+
+    provider.on["created"] = kill  # the batch is there, and nobody has been told of it
+    running.append(start(*line, "--batch", "--ephemeral"))
+    said = running[0].communicate(timeout=120)
+    assert running[0].returncode == -signal.SIGKILL, said
+    n_answers = len(provider.bodies)
+    assert n_answers
+    provider.on.clear()
+    done = working_command(*line, "--batch")
+    assert done.exit_code == 0, done.output
+    assert len(provider.sizes) == 2  # the answers', by the run that was killed, and the verdicts'
+    assert set(provider.paid.values()) == {1}
+    assert not live(provider)
+    assert_whole(tmp_path / "store")
+    assert query(tmp_path / "store", "SELECT count(*) FROM calls WHERE stage = 'answer' AND NOT cached") == [
+        (n_answers,)
+    ]
 
 
 def test_a_run_that_asks_no_model_has_nothing_for_a_batch(tmp_path: Path, working_command: Command) -> None:

@@ -77,6 +77,7 @@ CALLS = (
     ("cache stats", "openai:x"),
     ("cache prune --all --dry-run", ""),
     ("audit validity --judge embedded --questions 2 --quiet", "the true answer"),
+    (f"audit pack {JUDGE} --sample 6", "each alone"),
     ("audit blinding --quiet", "p_value"),
     ("audit attacks --judge embedded --quiet", "other_rubric"),
     ("audit gradings --judge embedded --quiet", "10 of 10"),

@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -288,6 +288,14 @@ class BatchStore:
                 self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
+
+
+def calls_under_way(folder: Path) -> frozenset[str]:
+    """Keys of all calls that are in batches, or have come back and are not in the cache yet."""
+    if not folder.is_dir():
+        return frozenset()
+    with closing(BatchStore(folder)) as store:
+        return frozenset(store.under_way())
 
 
 def _line(key: str, packed: bytes) -> BatchLine:

@@ -116,3 +116,46 @@ def test_a_judge_that_prefers_its_own_words_is_found_out(
         assert len(provider.requests) == n_sent
     query = "SELECT effect, passes FROM judge_validity WHERE alteration = 'bias_own_words'"
     assert json.loads(command("sql", query, "--store", store, "--json").stdout) == [{"effect": 2.0, "passes": False}]
+
+
+def test_packs_are_held_against_separate_calls_and_paid_once(
+    store: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def generous(body: dict[str, object]) -> str:
+        shown, _ = json.JSONDecoder().raw_decode(body["messages"][-1]["content"])  # type: ignore[index]
+        verdicts = [
+            {
+                "number": one.get("number"),
+                "criterionResults": [
+                    {"criterionId": id, "score": 3 + (one.get("number", 1) > 1), "reasoning": "as seen"}
+                    for id in one["rubric_criteria"]
+                ],
+            }
+            for one in shown.get("answers", [shown])
+        ]
+        return json.dumps({"verdicts": verdicts} if "answers" in shown else verdicts[0])
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    refused = command("audit", "pack", "--store", store)
+    assert (refused.exit_code, "only a single model makes calls that can be packed" in refused.stderr) == (2, True)
+    with MockProvider(handler=generous) as provider:
+        monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
+        arguments = ("audit", "pack", "--judge", "openai:m", "--store", store, "--sample", 30)
+        done = command(*arguments, "--json")
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.stdout)
+        assert 30 <= found["n"] < 35
+        assert found["packed"]["calls"] == found["n_packs"] < found["n"] == found["alone"]["calls"]
+        assert found["packed"]["input_tokens"] < found["alone"]["input_tokens"]
+        assert 0.5 < found["difference"]["mean"] < 1
+        assert found["within_one"] == 1
+        assert abs(found["kappa"]) < 1e-9  # alone it gives one score to all
+        n_sent = len(provider.requests)
+        assert n_sent == len({one.raw for one in provider.requests}) <= found["n_packs"] + found["n"]
+        shown = command(*arguments)
+        assert "100% within a point" in shown.stdout
+        assert len(provider.requests) == n_sent
+    query = "SELECT judge, alteration, passes FROM judge_validity"
+    [row] = json.loads(command("sql", query, "--store", store, "--json").stdout)
+    assert "(packed)" in row["judge"]
+    assert (row["alteration"], row["passes"]) == ("bias_pack", False)

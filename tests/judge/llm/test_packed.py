@@ -11,8 +11,9 @@ import pytest
 from compaction.model import ModelError, ModelRequest, ReplyError
 from compaction.testing import ScriptedModel
 from judge import JudgeCase, JudgeError, load_rubric
-from judge.llm import ModelJudge, PackedJudge, PackTooLargeError, Verdict
+from judge.llm import ModelJudge, PackedJudge, Verdict
 from judge.llm.packed import MOST_TOKENS
+from judge.scoring import PackTooLargeError
 from tests.judge.llm.cases import ARTIFACT, HOSTILE, case, shown_object, verdict_json
 
 RUBRIC = load_rubric()

@@ -36,7 +36,7 @@ from tests.flows.conftest import ROOT, Command
 KEPT = {
     "it needs sessions of an agent": 2,
     "it needs another tool's output": 1,
-    "it needs a key": 15,
+    "it needs a key": 16,
     "it needs a cluster": 2,
     "it needs a model": 3,
     "it needs an object store": 2,
