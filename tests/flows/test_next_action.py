@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from flows.llm.settings import ModelSettings
 from flows.pipeline.engine import engine_for
 from flows.pipeline.replay_plan import is_drawn
 from flows.pipeline.stages import stages_of
+from flows.reporting.html import write_report
+from flows.store.store import Store
 from flows.support.errors import UsageError
 from tests.flows.conftest import Command, write_session
 from tests.flows.llm.batch_server import BatchProvider
@@ -106,6 +109,10 @@ def test_a_compaction_that_changes_the_action_does_so_beyond_the_models_own_chan
     assert ran == [("run", "tests/test_a.py", "pytest")]
     assert query(store, "SELECT count(*) FROM next_actions WHERE with_session IS NULL") == [(0,)]
     assert query(store, "SELECT sum(n_calls) FROM costs WHERE stage = 'next_action'") == [(5 * n_points,)]
+    write_report(Store.open(str(store)), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    [table] = re.findall(r'<table id="t-next-action".*?</table>', page, re.DOTALL)
+    assert re.findall(r">([+-]\d\.\d\d)<", table) == ["-0.25", "+0.50", "+0.50"], "effects, the least first"
 
     again = working_command(*line, "--json")
     assert json.loads(again.stdout)["nothing_to_do"] is True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import pytest
 from flows.config.study import make_study
 from flows.llm.batch import prefill
 from flows.llm.batch.prefill import Polling
+from flows.reporting.html import write_report
+from flows.store.store import Store
 from tests.flows.conftest import Command, write_session
 from tests.flows.llm.batch_server import BatchProvider
 from tests.flows.llm.server import MockProvider
@@ -169,3 +173,8 @@ def test_the_embedded_engine_searches_with_the_questions_words(
     advice = working_command("recommend", "--store", store, "--baseline", "mask_seed(attention_window=2)", "--json")
     left_out = {row["method"]: row["left_out_because"] for row in json.loads(advice.stdout)[0]["candidates"]}
     assert left_out["recover(over=empty,fetches=1)"] == "fetches for questions"
+    write_report(Store.open(str(store)), tmp_path / "page.html")
+    [section] = re.findall(r'<section id="more".*?</section>', (tmp_path / "page.html").read_text("utf-8"), re.DOTALL)
+    shown = [html.unescape(re.sub(r"<[^>]*>", "", name)) for name in re.findall(r"<tr data-method.*?</th>", section)]
+    assert sorted(shown) == [row[0] for row in found]
+    assert "t-next-action" not in section

@@ -19,7 +19,8 @@ from flows.support.errors import UsageError
 Row = dict[str, Any]
 
 QUERIES = tuple(
-    "methods dimensions pairs splits coverage agreement sessions session_scores questions losses criteria costs".split()
+    """methods dimensions pairs splits coverage agreement sessions session_scores questions losses criteria costs
+    recovery next_action""".split()
 )
 """Files of ``sql/queries/report`` of which the page takes all rows."""
 BY_SESSION = ("sessions", "session_scores", "questions")

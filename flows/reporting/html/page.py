@@ -38,7 +38,8 @@ from flows.support.progress import Report, Silent
 from flows.support.versions import VERSION
 
 SECTIONS = tuple(
-    "summary leaderboard recommend dimensions differences tokens forgetting splits cost answers coverage judge".split()
+    """summary leaderboard recommend dimensions differences tokens forgetting splits more cost answers coverage
+    judge""".split()
 )
 SCRIPTS = tuple(f"{name}.js" for name in "kit tables charts front messages drill lost beside timeline choices".split())
 """In the order in which they stand on each other; one element, so that the browser asks once. The last one is
@@ -201,6 +202,7 @@ def _values(
         }
         for row in found.of("losses")
     ]
+    optional = {"recommend": found.recommendation, "more": found.of("recovery") or found.of("next_action")}
     titles = {row["session_id"]: row["title"] or row["session_id"] for row in found.of("sessions")}
     return {
         "w": said,
@@ -210,7 +212,7 @@ def _values(
         "judge": found.judge,
         "other_judges": found.other_judges,
         "about": found.about,
-        "sections": [name for name in SECTIONS if name != "recommend" or found.recommendation],
+        "sections": [name for name in SECTIONS if optional.get(name, True)],
         "dimensions": [name for name in scored_dimensions(found.of("methods")) if name not in found.alike],
         "all_dimensions": scored_dimensions(found.of("methods")),
         "alike": found.alike,
@@ -225,6 +227,8 @@ def _values(
         "split_names": SPLITS,
         "sweeps": sweep_points(found),
         "costs": found.of("costs"),
+        "recovery": found.of("recovery"),
+        "next_action": found.of("next_action"),
         "history": "chain" if any(row["history"] == "chain" for row in board) else "prefix",
         "losses": losses,
         "first_loss": next((row for row in losses if row["place"] == 2 and row["href"]), None),
