@@ -17,4 +17,4 @@ select
     n_sessions
 from recovery
 where judge_id = getvariable('judge_id')
-order by score_with desc, method
+order by score_with desc, method asc
