@@ -346,9 +346,16 @@ async def _forecast(
         prober = study.settings(study.prober)
         if prober is not None:
             engine = replace(engine, prober=PlannedProber(engine.prober, EmbeddedProber(), recorder, prober))
-        called: Any = {"calls": recorder, "engine": engine}
         run = stack.enter_context(
-            running(planned, report, "plan", is_whole_store=is_whole_store, executor=PlainCalls(), **called)
+            running(
+                planned,
+                report,
+                "plan",
+                is_whole_store=is_whole_store,
+                executor=PlainCalls(),
+                calls=recorder,
+                engine=engine,
+            )
         )
         start = perf_counter()
         for stage in stages:

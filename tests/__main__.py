@@ -53,8 +53,10 @@ def compiling() -> Iterator[None]:
         return
     collect = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
     with subprocess.Popen(collect, cwd=ROOT, env=_environment(), stdout=subprocess.DEVNULL) as under_way:
-        yield
-        under_way.terminate()
+        try:
+            yield
+        finally:
+            under_way.terminate()
 
 
 def _environment() -> dict[str, str]:

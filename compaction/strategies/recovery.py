@@ -102,7 +102,7 @@ def inner_of(method: Method) -> Method:
 
 def request_for(question: str) -> FetchRequest:
     """The search with a question's own words, without the form that it wants of the answer."""
-    return FetchRequest(question.partition(FORM)[0])
+    return FetchRequest(question.rpartition(FORM)[0] or question)
 
 
 def fetch_by_question(recovery: Recovery, question: str, fetches: int) -> int:

@@ -28,7 +28,7 @@ from flows.support.versions import VERSION
 if TYPE_CHECKING:  # it imports pandas where that is installed
     import pyarrow.dataset as pads
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 4
 """Raised when a command needs of a table or view what an older database has not. One that lacks a whole table or view
 is known by that, and needs no raise."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 
+from compaction.strategies.recovery import RECOVER
 from flows.reporting.clusters import describe_clusters
 from flows.reporting.leaderboard_rows import DIMENSIONS, FRONT, MARGIN, scored_dimensions
 from flows.reporting.text_tables import MISSING, fetch_rows, two_decimals
@@ -102,25 +103,7 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
         lines += _reliability(connection, judge_id)
         lines += _explain_baseline(rows)
     lines += _explain_front(rows)
-    if facts["n_different_questions"]:
-        lines.append(
-            "The methods do not rest on the same questions "
-            f"({quantity(facts['n_different_questions'], 'time')} a method lacks one that another has): "
-            "see overall_on_shared_probes and the views coverage and checks."
-        )
-    if any(row["method"].partition("(")[0] == "recover" for row in rows):
-        lines.append(
-            "recover(over=…): dropped messages were fetched for the questions, which an agent may not think of; at how "
-            "many tokens: view recovery."
-        )
-    lines += [_explain_star(row) for row in rows if row["is_partial"]]
-    if facts["n_earlier"] and all(row["is_current"] for row in rows):
-        lines.append(
-            f"{quantity(facts['n_earlier'], 'method')} of earlier runs, of another version or dropped from the study, "
-            "not shown: --versions all."
-        )
-    elif facts["n_earlier"]:
-        lines.append("(earlier): not asked for by the newest run, so without a place in the groups.")
+    lines += _explain_methods(facts, rows)
     if facts["responders"] and len(facts["responders"]) > 1:
         lines.append(f"Answers of several responders are averaged: {', '.join(facts['responders'])}.")
     made = [("answers", facts["responders"]), ("summaries", facts["summarizers"]), ("probes", facts["probers"])]
@@ -137,6 +120,31 @@ def explain_table(connection: duckdb.DuckDBPyConnection, judge_id: str, rows: li
         + "; n: answers."
     )
     return "\n".join(lines)
+
+
+def _explain_methods(facts: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+    """Say of which methods the figures do not compare as they stand, and which methods are not shown."""
+    lines = []
+    if facts["n_different_questions"]:
+        lines.append(
+            "The methods do not rest on the same questions "
+            f"({quantity(facts['n_different_questions'], 'time')} a method lacks one that another has): "
+            "see overall_on_shared_probes and the views coverage and checks."
+        )
+    if any(row["method"].startswith(f"{RECOVER}(") for row in rows):
+        lines.append(
+            "recover(over=…): dropped messages were fetched for the questions, which an agent may not think of; at how "
+            "many tokens: view recovery."
+        )
+    lines += [_explain_star(row) for row in rows if row["is_partial"]]
+    if facts["n_earlier"] and all(row["is_current"] for row in rows):
+        lines.append(
+            f"{quantity(facts['n_earlier'], 'method')} of earlier runs, of another version or dropped from the study, "
+            "not shown: --versions all."
+        )
+    elif facts["n_earlier"]:
+        lines.append("(earlier): not asked for by the newest run, so without a place in the groups.")
+    return lines
 
 
 _OF_SUMMARIES = {

@@ -107,13 +107,14 @@ def _packs(store: Store, study: Study, judge: PackedJudge, sample: int) -> Packs
     """Whole contexts by lot, one of each session first, until there are so many answers."""
     infos = {info.session_id: info for part in read_parts(store) for info in part.sessions}
     drawn: Packs = []
+    paid = paid_packs(store)
     for info, jobs in _by_lot(answers_in(store, replace(study, judge_replicates=1)), infos):
         if sum(len(cases) for _, cases in drawn) >= sample:
             break
         asked = cases_of(
             store.within(bucket_bits(info.session_id)), study, judge.rubric, in_packing_order(Slice(((info, jobs),)))
         )
-        found = form_packs(judge, asked, paid_packs(store))
+        found = form_packs(judge, asked, paid)
         drawn += [(info.session_id, [one.case for one in pack]) for pack in found if len(pack) > 1]
     return drawn
 
