@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from flows.execution.run import Run
     from flows.pipeline.backfill.backlog import Backlog
     from flows.pipeline.backfill.selection import Selection
-    from flows.pipeline.plan import ScoreJob
     from flows.reporting.text_tables import Layout
     from flows.store.store import Store
     from flows.support.progress import Report
@@ -104,10 +101,11 @@ def backfill(
     from flows.execution.run import load_database, running
     from flows.pipeline.backfill.backlog import backlog_of
     from flows.pipeline.backfill.selection import Selection, query_values, study_of_backfill
+    from flows.pipeline.engine import engine_for
     from flows.pipeline.load.tables import is_loaded
     from flows.store.store import Store
     from flows.support.errors import UsageError
-    from flows.support.progress import Silent, make_report
+    from flows.support.progress import make_report
 
     if judge is None and "judges" not in given.flags:
         raise UsageError("--judge: name the judge, such as --judge openai:MODEL, or a panel with --judges")
@@ -118,29 +116,20 @@ def backfill(
     query_values(effective, selection)
     if status:
         _say_progress(target, effective, selection, o.layout(as_json=as_json, more="--json"))
+    if batch and "judge" not in engine_for(effective).remote:
+        raise UsageError("--batch: the embedded judge asks nobody; name a model with --judge")
     report = make_report(quiet or as_json)
-    in_rounds = batch and effective.pack  # a pack may be followed by calls for single answers of it
-    if plan and (in_rounds or not batch):
+    if plan:
         prepare(verbose)
         _say_plan(target, effective, selection, report, as_json)
-    if plan:
-        report = Silent()
-    else:
-        check_models(effective)
+    check_models(effective)
+    batching = Batching(submit=batch, wait=not no_wait)
     with (
-        running(
-            effective,
-            report,
-            what="plan" if plan else "backfill",
-            is_whole_store=True,
-            batching=Batching(submit=in_rounds, wait=not no_wait),
-        ) as active,
-        active.logged(None if plan else log, items=log_items),
+        running(effective, report, what="backfill", is_whole_store=True, batching=batching) as active,
+        active.logged(log, items=log_items),
         backlog_of(target, effective, active.engine, selection, active.scope.sessions) as found,
     ):
         active.is_part = "limit" in given.flags or selection.is_narrow
-        if batch and not in_rounds and (plan or found.n_jobs):
-            _in_batches(active, found.jobs(effective), plan=plan, wait=not no_wait, as_json=as_json)
         if found.n_jobs:
             flow = partial(_backfill, selection=selection, by_day=by_day, backlog=found)
             run_flow(active, flow, ephemeral=ephemeral, verbose=verbose)
@@ -164,28 +153,6 @@ def _say_plan(store: Store, study: Study, selection: Selection, report: Report, 
 
     print_plan(asyncio.run(forecast_backfill(study, selection, report)), store, as_json)
     raise typer.Exit
-
-
-def _in_batches(active: Run, jobs: Mapping[str, Sequence[ScoreJob]], *, plan: bool, wait: bool, as_json: bool) -> None:
-    """Fill the call cache by batches. Ends the command while batches are running, or live calls would be paid twice."""
-    from flows.execution.batch_prefill import judge_in_batches, plan_batches, planned
-    from flows.execution.batch_rounds import format_outcome
-    from flows.store.call_journal import export_calls
-    from flows.support.errors import DONE, STOPPED
-
-    if plan:
-        found = plan_batches(active, active.scope.sessions, jobs)
-        o.echo_json(asdict(found)) if as_json else o.echo(planned(found))
-        raise typer.Exit(DONE)
-    outcome = judge_in_batches(active, active.scope.sessions, jobs, wait=wait)
-    active.report.say(format_outcome(outcome))
-    if outcome.pending:
-        export_calls(active.store, active.calls.cache)
-        if as_json:
-            o.echo_json({"batches": asdict(outcome), "store": active.root})
-        else:
-            o.echo(f"{outcome.pending:,} verdicts are under way in batches; run the same command again to take them")
-        raise typer.Exit(STOPPED)
 
 
 async def _backfill(active: Run, selection: Selection, *, by_day: bool, backlog: Backlog) -> None:

@@ -267,25 +267,32 @@ def test_a_backfill_by_batches_pays_half_and_nothing_twice(
     with BatchProvider(handler=handler, polls=1) as provider:
         monkeypatch.setenv("OPENAI_BASE_URL", provider.openai_url)
         arguments = ("backfill", "--judge", "openai:judge", "--store", store, "--study", study, "--quiet")
-        planned = working_command(*arguments, "--batch", "--plan")
+        planned = working_command(*arguments, "--batch", "--plan", "--json")
         assert planned.exit_code == 0, planned.output
-        n_sent = int(re.findall(r"(\d+) to be sent in batches", planned.stdout)[0])
+        [line] = json.loads(planned.stdout)["calls"]
+        assert line["batch_usd"] == pytest.approx(line["cost_usd"] / 2)
         assert provider.requests == []
         left = working_command(*arguments, "--batch", "--no-wait")
         assert left.exit_code == 4, left.output
-        assert "are under way in batches; run the same command again" in left.stdout
+        assert f"{line['to_pay']:,} calls are under way in batches" in left.stderr
+        assert "run again to go on from there" in left.stderr
         for _ in range(3):
             done = working_command(*arguments, "--batch", "--no-wait")
             if done.exit_code == 0:
                 break
         assert done.exit_code == 0, done.output
         (sent,) = provider.batches.values()
-        assert sent["request_counts"]["total"] == n_sent
+        assert sent["request_counts"]["total"] == line["to_pay"]
+        panel = ("--judges", "openai:judge,openai:other", *arguments[3:])
+        study.write_text(study.read_text() + '[models."openai:other"]\ninput_usd = 1.0\noutput_usd = 5.0\n')
+        done = working_command("backfill", *panel, "--batch")
+        assert done.exit_code == 0, done.output
+        assert [batch["request_counts"]["total"] for batch in provider.batches.values()] == [line["to_pay"]] * 2
         assert [request for request in provider.requests if request.path == "/v1/chat/completions"] == []
     answers, judged = query(
         store,
         "SELECT (SELECT count(*) FROM answers), (SELECT count(DISTINCT answer_id) FROM scores "
-        "JOIN judges USING (judge_id) WHERE judge <> 'embedded' AND score IS NOT NULL)",
+        "JOIN judges USING (judge_id) WHERE judge LIKE 'median of%' AND score IS NOT NULL)",
     )[0]
     assert answers == judged
     paid, full = query(

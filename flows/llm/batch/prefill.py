@@ -25,9 +25,9 @@ from compaction.model import ModelRequest
 from flows.llm.batch.clients import batch_client, read_reply
 from flows.llm.batch.protocol import BatchClient, BatchFault, BatchGone
 from flows.llm.batch.record import CHUNK, BatchRecord, BatchStore
-from flows.llm.batch.submit import Keyed, Submitter, batch_bound
+from flows.llm.batch.submit import Keyed, Submitter
 from flows.llm.batch.take import Taken, Taker, Wanted
-from flows.llm.budget import NOTHING, Budget, most_tokens
+from flows.llm.budget import NOTHING, Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.cache.keys import call_key
 from flows.llm.prices import Prices
@@ -59,23 +59,6 @@ POLLING = Polling()
 
 
 @dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """The counts that ``prefill`` would reach. Equal calls are counted once."""
-
-    cached: int
-    pending: int
-    """In batches that were submitted already, or came back and are about to be taken."""
-    live: int
-    """Came back unusable from an earlier batch: left to live calls."""
-    to_send: int
-    input_tokens: int
-    """Of those to be sent, at most."""
-    output_tokens: int
-    cost_usd: float | None
-    """Of those to be sent, at most; None when a price is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
 class BatchOutcome:
     """The counts of a ``prefill``. Every call that was asked for is counted in exactly one of the first five."""
 
@@ -98,25 +81,6 @@ class BatchOutcome:
     output_tokens: int
     cost_usd: float | None
     """The same in US dollars; None when a price is unknown."""
-
-
-def plan_prefill(requests: Iterable[BatchItem], *, cache: CallCache, folder: Path, prices: Prices) -> BatchPlan:
-    """Count the requests that are cached, under way, and to be sent. Changes nothing."""
-    index = _Index(requests, cache)
-    states: dict[str, str] = {}
-    if folder.is_dir():
-        with closing(BatchStore(folder)) as store:
-            states = {key: found[0] for key, found in store.states(list(index.missing)).items()}
-    kinds = Counter(states.values())
-    usd: float | None = 0.0
-    read = written = 0
-    for settings, request, key in index.once(requests, index.missing.keys()):
-        if states.get(key, "unserved") == "unserved":
-            most, tokens = batch_bound(settings, request, prices), most_tokens(settings, request)
-            usd = None if usd is None or most.usd is None else usd + most.usd
-            read, written = read + tokens.input_tokens, written + tokens.output_tokens
-    unsent = len(index.missing) - kinds["pending"] - kinds["result"] - kinds["unusable"]
-    return BatchPlan(index.cached, kinds["pending"] + kinds["result"], kinds["unusable"], unsent, read, written, usd)
 
 
 def prefill(

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from flows.llm.batch.clients import batch_client
-from flows.llm.batch.prefill import BatchOutcome, plan_prefill
-from flows.llm.batch.submit import batch_bound
+from flows.llm.batch.prefill import BatchOutcome
 from flows.llm.budget import Budget
 from flows.llm.cache.call_cache import CallCache
 from flows.llm.clients.factory import make_transport
@@ -152,25 +151,6 @@ class TestFilling:
         assert stored is not None
         assert stored.text == text
 
-    def test_plan_says_what_is_cached_on_its_way_and_to_be_sent_and_changes_nothing(
-        self, provider: BatchProvider, cache: CallCache, chat: ModelSettings
-    ) -> None:
-        folder = cache.path.parent / "batches"
-        items = calls(chat, range(6))
-        before = plan_prefill(items, cache=cache, folder=folder, prices=Prices())
-        assert not folder.exists()
-        assert (before.cached, before.pending, before.live, before.to_send) == (0, 0, 0, 6)
-        bounds = [batch_bound(given, asked, Prices()) for given, asked, _ in items]
-        assert before.cost_usd == pytest.approx(sum(bound.usd or 0 for bound in bounds))
-        assert before.input_tokens + before.output_tokens == sum(bound.tokens for bound in bounds)
-        assert before.output_tokens == 6 * 50
-        fill(items[:2], cache)
-        fill(items[2:4], cache, wait=False)
-        after = plan_prefill(items, cache=cache, folder=folder, prices=Prices())
-        assert (after.cached, after.pending, after.live, after.to_send) == (2, 2, 0, 2)
-        unpriced = [(replace(chat, input_usd=None, output_usd=None), asked, name) for _, asked, name in items]
-        assert plan_prefill(unpriced, cache=cache, folder=folder, prices=Prices()).cost_usd is None
-
 
 class TestUnusable:
     def test_answers_that_a_live_call_would_not_keep_are_not_kept_but_paid_for(
@@ -202,7 +182,6 @@ class TestUnusable:
         assert again.unusable == {"refused": 3}
         assert again.sent == 0
         assert len(provider.batches) == 1
-        assert plan_prefill(items, cache=cache, folder=cache.path.parent / "batches", prices=Prices()).live == 3
 
     def test_an_answer_that_passes_its_check_is_kept(
         self, provider: BatchProvider, cache: CallCache, chat: ModelSettings
