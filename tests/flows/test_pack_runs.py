@@ -213,6 +213,30 @@ def test_packs_go_into_batches_and_what_is_asked_alone_into_the_next(
     assert scored(store) == [(judge, n_answers), (judge.replace(":j", ":other"), n_answers)]
 
 
+@pytest.mark.slow
+def test_packs_are_asked_by_file_too(
+    line: tuple[object, ...], served: Served, tmp_path: Path, working_command: Command
+) -> None:
+    store, folder = tmp_path / "store", tmp_path / "store" / "cache" / "questions"
+    served.judging.spoil = lambda found: found.pop()
+    by_file = (*line, "--judge", "file:ada")
+    sizes = []
+    for n in range(2):  # the packs, then what one of their verdicts was missing for
+        asked = working_command("run", *by_file)
+        assert asked.exit_code == 4, asked.output
+        questions = [json.loads(one) for one in (folder / "questions-score.jsonl").read_text().splitlines()]
+        sizes.append([len(answers_of(one)) for one in questions])
+        replies = [{"id": one["id"], "reply": served.judging(one)} for one in questions]
+        (folder / f"replies-{n}.jsonl").write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    done = working_command("run", *by_file)
+    assert done.exit_code == 0, done.output
+    [(n_answers, n_contexts)] = query(store, "SELECT count(*), count(DISTINCT compaction_id) FROM answers")
+    assert len(sizes[0]) == n_contexts
+    assert sum(sizes[0]) == n_answers > n_contexts
+    assert sizes[1] == [1] * n_contexts
+    assert scored(store) == [("file:ada (packed)", n_answers)]
+
+
 def test_a_pack_needs_a_single_model_as_judge() -> None:
     for flags, said in (
         ({}, "--pack: the embedded judge makes no calls, so there is nothing to pack; name a model with --judge"),
