@@ -60,6 +60,8 @@ class Claim:
     """Words of these messages that prove it wherever they stand."""
     exact: tuple[str, ...] = ()
     """What has to stand to the letter on one line; empty for what can be said in other words."""
+    is_latest: bool = False
+    """Whether of several places that say as much the last one tells, as for the state of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +161,9 @@ class PointMatcher:
         if claim.exact:
             support = support.clip(max=NOT_EXACT)
         support[self._has[:, verbatim].any(axis=1)] = 1.0
+        order = -1 if claim.is_latest else 1
         return [
-            Found(value, self._quote(documents, words[0], where) if value >= QUOTED else "")
+            Found(value, self._quote(documents[::order], words[0], where) if value >= QUOTED else "")
             for documents, value in zip(self._in_order, support.clip(max=1.0).tolist(), strict=True)
         ]
 
@@ -193,7 +196,7 @@ class PointMatcher:
         return np.ascontiguousarray(np.maximum.reduceat(padded[:, self._documents], self._starts, axis=1).T)
 
     def _quote(self, documents: Numbers, shares: Shares, where: Numbers, n: int = NEAR) -> str:
-        """The lines of a context that say most of something, from the place in its first document that does."""
+        """The lines that say most of something, from the place in the first of some documents that does."""
         best = documents[np.argmax(shares[documents])] if len(documents) else -1
         return self._index.quote(int(best), int(where[best]), n) if best >= 0 and shares[best] else ""
 

@@ -38,7 +38,7 @@ class MeasureJob:
         return self.line[-1]
 
 
-VERSION = 8
+VERSION = 9
 """Of all measures together. Raise it when one of them finds something else."""
 
 

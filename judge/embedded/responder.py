@@ -12,7 +12,7 @@ from judge.answer import Answer, AnswerError
 from judge.measures.states import PARTLY
 from judge.statement import StatementState
 
-VERSION = 3
+VERSION = 4
 """Raise it when an answer comes out otherwise."""
 
 ABSTENTION = "The context does not tell."

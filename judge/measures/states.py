@@ -160,9 +160,11 @@ class ContextReader:
         lists: Sequence[TodoList | None],
     ) -> list[StatementState]:
         """The states of a statement in words; the last words about an outcome decide."""
-        found = point.find(Claim(statement.text, statement.evidence, statement.quotes, statement.exact))
+        opposite = OPPOSITE.get(statement.kind)
+        claim = Claim(statement.text, statement.evidence, statement.quotes, statement.exact, is_latest=bool(opposite))
+        found = point.find(claim)
         states = [_state(one.support, one.lines) for one in found]
-        if opposite := OPPOSITE.get(statement.kind):
+        if opposite:
             is_misread = told_outcome(statement.text, contexts[0], lists[0]) == opposite
             for n, (context, todo) in enumerate(() if is_misread else zip(contexts, lists, strict=True)):
                 # That something done is still open is believed of a list alone: of what is done much else is told.

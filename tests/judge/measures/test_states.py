@@ -115,6 +115,17 @@ def test_a_to_do_list_in_the_context_says_what_is_open(kind: StatementKind, stat
     assert state(Statement(kind, "write the restart test", (3,)), listing).state == expected
 
 
+def test_of_a_task_the_lines_are_quoted_that_tell_its_state_last() -> None:
+    lists = [
+        Message("assistant", "", tool_calls=(ToolCall("t", "TodoWrite", json.dumps({"todos": [item]})),), seq=seq)
+        for seq, status in enumerate(("in_progress", "completed"), start=3)
+        for item in [{"content": "write the restart test", "status": status}]
+    ]
+    quoted = state(Statement("done_task", "write the restart test", (4,)), *lists).lines
+    assert "completed" in quoted
+    assert "in_progress" not in quoted
+
+
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
