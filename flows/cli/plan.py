@@ -11,7 +11,8 @@ from flows.cli.shared.commands import command
 from flows.cli.shared.study_options import ALL, Given, takes_study
 
 if TYPE_CHECKING:
-    from flows.dry_run import Line, RunPlan
+    from flows.dry_run import RunPlan
+    from flows.llm.call_recorder import Line
     from flows.store.store import Store
 
 

@@ -22,7 +22,7 @@ _ERRORS = {"overflow": ContextOverflowError, "blank": BlankSummaryError}
 
 
 class Calls(Protocol):
-    """Interface for calls: the gateway, or the recorder of a dry run (``flows.dry_run``)."""
+    """Interface for calls: the gateway, or the recorder of a dry run (``flows.llm.call_recorder``)."""
 
     def complete(self, settings: ModelSettings, request: ModelRequest) -> Completion:
         """Complete a request, like ``Gateway.complete``."""

@@ -188,10 +188,6 @@ def _spread(weighted: Sequence[tuple[float, Item]], number: int) -> list[list[It
     return [content for content in bins if content]
 
 
-ROWS_AT_ONCE = 1_000
-"""Rows that are Python objects at a time, which have many times the size of what is kept of them."""
-
-
 def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) -> dict[str, list[PointInfo]]:
     """Session id → its points, for the sessions whose current content has been searched for points.
 
@@ -202,7 +198,7 @@ def known_points(store: Store, study: Study, sessions: Iterable[SessionInfo]) ->
     given = {info.session_id: info.n_given for info in sessions}
     spec = study.points_spec
     found: dict[str, list[PointInfo]] = {}
-    batches = store.points.read().to_batches(max_chunksize=ROWS_AT_ONCE)
+    batches = store.points.read().to_batches(max_chunksize=1_000)  # a row has many times the size of what is kept of it
     for row in (row for batch in batches for row in batch.to_pylist()):
         id = row["session_id"]
         if row["points_spec"] == str(spec) and current.get(id) == row["content_sha256"]:

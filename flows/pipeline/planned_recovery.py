@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from compaction import ModelRequest
 from compaction.strategies.recovery import request_for
+from flows.llm.call_recorder import PLANNED
 from flows.llm.remote_model import RemoteModel
 from flows.llm.settings import ModelSettings
 from flows.pipeline.engine import Engine
 from judge import Answer
 from judge.llm.recovery import RecoveringResponder, write_request
-
-PLANNED = "planned "
-"""The answers of a plan are made of it."""
 
 
 class PlannedRecovery(RecoveringResponder):
